@@ -1,0 +1,62 @@
+"""Splits: hold-out, k folds, and by time; train and test keep the table's row numbers."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import DataError, ParameterError, require_count
+from discreet.ratings import Ratings
+
+
+class Split(NamedTuple):
+    """One way to divide the ratings."""
+
+    train: Ratings
+    test: Ratings
+
+
+def hold_out(ratings: Ratings, fraction: float = 0.1, *, seed: int = 0) -> Split:
+    """A random fraction of the ratings for testing.
+
+    The number of test ratings is rounded, and both parts hold at least one.
+    """
+    count = _test_count(ratings, fraction)
+    order = np.random.default_rng(seed).permutation(len(ratings))
+    return _split(ratings, order[:count])
+
+
+def k_folds(ratings: Ratings, folds: int = 10, *, seed: int = 0) -> list[Split]:
+    """Every rating is tested once; folds differ in size by at most one."""
+    require_count("folds", folds, least=2)
+    if folds > len(ratings):
+        raise ParameterError(
+            f"folds must be at most the number of ratings: got {folds} for {len(ratings)}"
+        )
+    order = np.random.default_rng(seed).permutation(len(ratings))
+    return [_split(ratings, part) for part in np.array_split(order, folds)]
+
+
+def by_time(ratings: Ratings, fraction: float = 0.1) -> Split:
+    """The latest fraction of the ratings for testing."""
+    if ratings.timestamp is None:
+        raise DataError("a split by time needs a timestamp column: map one, or use hold_out")
+    count = _test_count(ratings, fraction)
+    order = np.argsort(ratings.timestamp, kind="stable")
+    return _split(ratings, order[len(order) - count :])
+
+
+def _test_count(ratings: Ratings, fraction: float) -> int:
+    if not 0 < fraction < 1:
+        raise ParameterError(f"the test fraction must be between 0 and 1: got {fraction!r}")
+    if len(ratings) < 2:
+        raise DataError("a split needs at least two ratings: got a table with fewer")
+    return min(max(1, round(fraction * len(ratings))), len(ratings) - 1)
+
+
+def _split(ratings: Ratings, test_rows: NDArray[Any]) -> Split:
+    tested = np.zeros(len(ratings), dtype=bool)
+    tested[test_rows] = True
+    return Split(ratings.subset(~tested), ratings.subset(tested))

@@ -1,0 +1,143 @@
+"""External ids: any integers or strings outside, row numbers in one canonical order inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import DataError, UnknownIdError
+
+Id = int | str
+
+
+def id_series(values: Any, what: str) -> pl.Series:
+    """Ids as an Int64 or String series; anything else is an error that names the first bad one."""
+    try:
+        series = values if isinstance(values, pl.Series) else pl.Series(what, values, strict=True)
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise DataError(f"{what} ids must be all integers or all strings: {error}") from None
+    if series.dtype in (pl.Categorical, pl.Enum):
+        series = series.cast(pl.String)
+    if series.dtype.is_float() and _all_whole(series):
+        series = series.cast(pl.Int64)  # pandas turns integers with gaps into floats
+    if series.dtype.is_integer():
+        if series.dtype in (pl.UInt64, pl.UInt128, pl.Int128) and len(series.drop_nulls()):
+            largest = series.drop_nulls().max()
+            if int(largest) >= 2**63:  # type: ignore[arg-type]
+                raise DataError(f"{what} ids must fit into 64 bits with sign: got {largest}")
+        series = series.cast(pl.Int64)
+    elif series.dtype == pl.Null and len(series) == 0:
+        series = series.cast(pl.String)
+    elif series.dtype != pl.String:
+        raise DataError(
+            f"{what} ids must be integers or strings: the column holds {series.dtype}; "
+            "convert it, or name another column"
+        )
+    if series.null_count():
+        row = int(series.is_null().arg_true()[0]) + 1
+        raise DataError(f"{what} id is missing at row {row}: fill it in or drop the row")
+    return series.alias(what)
+
+
+def _all_whole(series: pl.Series) -> bool:
+    values = series.drop_nulls().to_numpy()
+    return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Distinct ids in ascending order; an id's position is its internal row number.
+
+    >>> Ids.of(["b", "a", "b"], "item").rows(["a", "c"]).tolist()
+    [0, -1]
+    """
+
+    values: pl.Series
+
+    @classmethod
+    def of(cls, values: Any, what: str) -> Ids:
+        """The distinct ids among values."""
+        return cls(id_series(values, what).unique().sort())
+
+    @property
+    def what(self) -> str:
+        """What is named: "user" or "item"."""
+        return self.values.name
+
+    @property
+    def are_integers(self) -> bool:
+        """Whether the ids are integers; strings otherwise."""
+        return self.values.dtype == pl.Int64
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Ids)
+            and self.values.dtype == other.values.dtype
+            and self.values.equals(other.values)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.what, len(self.values)))
+
+    def take(self, rows: Any) -> pl.Series:
+        """The ids at these row numbers."""
+        return self.values.gather(np.asarray(rows, dtype=np.int64))
+
+    def parse(self, text: str) -> Id:
+        """A command line's word as an id of this kind."""
+        if not self.are_integers:
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            raise UnknownIdError(
+                f"unknown {self.what} {text!r}: the {self.what} ids of this table are integers"
+            ) from None
+
+    def rows(self, ids: Any, *, strict: bool = False) -> NDArray[np.int32]:
+        """Row numbers of ids, -1 for an unknown one (an error that names it, if strict)."""
+        wanted = id_series(ids, self.what)
+        if len(wanted) and wanted.dtype != self.values.dtype:
+            if strict:
+                self._unknown(wanted[0])
+            return np.full(len(wanted), -1, dtype=np.int32)
+        found = self._integer_rows(wanted) if self.are_integers else self._string_rows(wanted)
+        if strict and len(found) and found.min() < 0:
+            self._unknown(wanted[int(np.argmin(found))])
+        return found
+
+    def _integer_rows(self, wanted: pl.Series) -> NDArray[np.int32]:
+        known, ids = self.values.to_numpy(), wanted.to_numpy()
+        if len(known) == 0 or len(ids) == 0:
+            return np.full(len(ids), -1, dtype=np.int32)
+        base, top = int(known[0]), int(known[-1])
+        if top - base < 4 * (len(known) + len(ids)) + 1024:
+            # Dense ids: one look-up table is several times faster than a binary search.
+            table = np.full(top - base + 1, -1, dtype=np.int32)
+            table[known - base] = np.arange(len(known), dtype=np.int32)
+            inside = (ids >= base) & (ids <= top)
+            if inside.all():
+                return table[ids - base]
+            return np.where(inside, table[np.where(inside, ids - base, 0)], np.int32(-1))
+        place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return np.where(known[place] == ids, place, -1).astype(np.int32)
+
+    def _string_rows(self, wanted: pl.Series) -> NDArray[np.int32]:
+        if len(self.values) == 0:
+            return np.full(len(wanted), -1, dtype=np.int32)
+        codes = wanted.cast(pl.Enum(self.values), strict=False).to_physical()
+        return codes.cast(pl.Int32).fill_null(-1).to_numpy()
+
+    def _unknown(self, value: Any) -> None:
+        kind = "integers" if self.are_integers else "strings"
+        raise UnknownIdError(
+            f"unknown {self.what} {value!r}: it is not among the {self.what}s of the training "
+            f"table (whose ids are {kind}); leave strict mode to get the documented fallback"
+        )

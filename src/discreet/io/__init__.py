@@ -1,0 +1,1 @@
+"""Reading: tables and the original formats in, validated `Ratings` and `Items` out."""

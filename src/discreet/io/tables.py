@@ -1,0 +1,164 @@
+"""Tables: CSV, TSV, Parquet and Arrow files, and the original formats by the look of the path."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from discreet.errors import DataError, DataMissingError
+from discreet.io import movielens, netflix
+from discreet.items import Items
+from discreet.ratings import Ratings
+from discreet.scale import RatingScale
+
+DELIMITED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+DEFAULT_SCALE = RatingScale(1, 5)
+
+
+def read_ratings(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    scale: RatingScale | tuple[float, float] | None = None,
+    keep: str | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Ratings:
+    """Read a ratings table.
+
+    `path` is a CSV, TSV, Parquet or Arrow file, a MovieLens file, folder or official archive, or a
+    Netflix file, folder or archive. `scale` defaults to the format's own, else 1..5; `keep="last"`
+    resolves duplicate pairs by timestamp.
+    """
+    source = _existing(path)
+    frame, own_scale = _ratings_frame(source, separator, encoding)
+    try:
+        return Ratings.from_frame(frame, columns, scale=scale or own_scale, keep=keep)
+    except DataError as error:
+        raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
+
+
+def read_items(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Items:
+    """Read a public item table: item, and any of title, year, genres, numbers.
+
+    Genres may be a list, or text with "|" between; the original MovieLens and Netflix item files
+    are read as they are. `columns` maps our names to the file's.
+    """
+    source = _existing(path)
+    frame = (
+        movielens.read_items(source)
+        if movielens.recognises_items(source)
+        else netflix.read_titles(source)
+        if netflix.recognises_titles(source)
+        else read_table(source, separator, encoding)
+    )
+    renames = {theirs: ours for ours, theirs in (columns or {}).items()}
+    missing = [name for name in renames if name not in frame.columns]
+    if missing:
+        raise DataError(
+            f"{source}: no column {missing[0]!r} in the item table: it has "
+            f"{', '.join(map(repr, frame.columns))}"
+        )
+    frame = frame.rename(renames)
+    if frame.schema.get("genres") == pl.String:
+        frame = frame.with_columns(movielens.split_genres(pl.col("genres")))
+    try:
+        return Items.from_frame(frame)
+    except DataError as error:
+        raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
+
+
+def read_table(path: Path, separator: str | None, encoding: str) -> pl.DataFrame:
+    """Any delimited, Parquet or Arrow file as a frame."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix in PARQUET:
+            return pl.read_parquet(path)
+        if suffix in ARROW:
+            return pl.read_ipc(path)
+        if suffix not in DELIMITED and separator is None:
+            raise DataError(
+                f"{path}: cannot tell the format from the name; use one of "
+                f"{', '.join([*DELIMITED, *PARQUET, *ARROW])}, or pass separator="
+            )
+        text = _utf8(path, encoding)
+        return pl.read_csv(
+            text, separator=separator or DELIMITED[suffix], infer_schema_length=10_000
+        )
+    except pl.exceptions.NoDataError:
+        raise DataError(f"{path} is empty: it needs a header and at least one row") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise DataError(
+            f"{path} is not a readable {suffix or 'delimited'} table: {str(error).splitlines()[0]}"
+        ) from None
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error}") from None
+
+
+def _utf8(path: Path, encoding: str) -> Path | io.BytesIO:
+    """The file itself if it is UTF-8, else its text in UTF-8."""
+    if encoding.lower().replace("-", "") == "utf8":
+        raw = path.read_bytes()
+        try:
+            raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = raw[: error.start].count(b"\n") + 1
+            raise DataError(
+                f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}; pass its "
+                "encoding (encoding='latin-1', --encoding latin-1)"
+            ) from None
+        return io.BytesIO(raw)
+    try:
+        return io.BytesIO(path.read_text(encoding=encoding).encode("utf-8"))
+    except (LookupError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {path} as {encoding!r}: {error}") from None
+
+
+def _ratings_frame(
+    source: Path, separator: str | None, encoding: str
+) -> tuple[pl.DataFrame, RatingScale]:
+    try:
+        if movielens.recognises_ratings(source):
+            return movielens.read_ratings(source)
+        if netflix.recognises_ratings(source):
+            return netflix.read_ratings(source), DEFAULT_SCALE
+    except (pl.exceptions.PolarsError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {source}: {str(error).splitlines()[0]}") from None
+    if source.is_dir() or source.suffix.lower() == ".zip":
+        raise DataError(
+            f"{source} holds no ratings file known here (u.data, ratings.dat, ratings.csv, "
+            "mv_*.txt, combined_data_*.txt); give the path of a table"
+        )
+    frame = read_table(source, separator, encoding)
+    if movielens.is_movielens_header(frame.columns):
+        return movielens.rename(frame), movielens.HALF_STARS
+    return frame, DEFAULT_SCALE
+
+
+def _existing(path: str | Path) -> Path:
+    source = Path(path).expanduser()
+    if not source.exists():
+        raise DataMissingError(f"no file or folder {source}: check the path")
+    return source
+
+
+def _delimiter_hint(frame: pl.DataFrame) -> str:
+    """A word on the delimiter, where a table of one column hints at a wrong one."""
+    if frame.width != 1:
+        return ""
+    for separator, name in ((";", "';'"), ("\t", "a tab"), ("|", "'|'"), (",", "','")):
+        if separator in frame.columns[0]:
+            return f". Its header seems to be separated by {name}: pass it as the separator"
+    return ""

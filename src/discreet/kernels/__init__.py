@@ -1,0 +1,1 @@
+"""Kernels: arrays in, arrays out, no randomness; `cpu` is compiled, `reference` is its twin."""

@@ -1,0 +1,127 @@
+"""The NumPy twins of the compiled kernels: slow, obvious, and the specification of each."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def counting_order(keys: Array, size: int) -> tuple[Array, Array]:
+    """The stable order that sorts keys in 0..size-1, and where each key starts in it."""
+    order = np.argsort(keys, kind="stable").astype(np.int64)
+    ptr = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(keys, minlength=size), out=ptr[1:])
+    return order, ptr
+
+
+def add_gradient(
+    lo: int, hi: int, rows: Array, cols: Array, r: Array,
+    own: Array, other: Array, step: float, out: Array, squared: Array,
+) -> None:  # fmt: skip
+    """out[i] += step * sum over j of (r_ij - own_i . other_j) other_j, over records lo..hi.
+
+    The records are sorted by row; `squared` collects each row's sum of squared errors.
+    """
+    i, j = rows[lo:hi], cols[lo:hi]
+    error = r[lo:hi] - np.einsum("kd,kd->k", own[i], other[j])
+    np.add.at(out, i, (step * error[:, None] * other[j]).astype(out.dtype))
+    np.add.at(squared, i, error.astype(np.float64) ** 2)
+
+
+def project_rows(lo: int, hi: int, U: Array) -> None:
+    """u_i <- u_i / max(1, |u_i|): every row back into the unit ball."""
+    norms = np.sqrt(np.einsum("id,id->i", U[lo:hi], U[lo:hi]))
+    U[lo:hi] /= np.maximum(norms, 1)[:, None]
+
+
+def solve_ridge(
+    lo: int, hi: int, ptr: Array, cols: Array, r: Array, other: Array,
+    ridge: float, ridge_per_record: float, linear: Array, out: Array,
+) -> None:  # fmt: skip
+    """The exact minimiser of every row's ridge regression.
+
+    out[i] = argmin_x 1/2 sum_j (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x,
+    lambda_i = ridge + ridge_per_record * (number of records of row i). `linear` has either one
+    row per row of out, or one row of zeros for all.
+    """
+    d = other.shape[1]
+    for i in range(lo, hi):
+        j = cols[ptr[i] : ptr[i + 1]]
+        Z = other[j]
+        penalty = ridge + ridge_per_record * len(j)
+        if len(j) == 0 and penalty == 0:
+            out[i] = 0
+            continue
+        b = Z.T @ r[ptr[i] : ptr[i + 1]] - linear[i if len(linear) > 1 else 0]
+        out[i] = np.linalg.solve(Z.T @ Z + penalty * np.eye(d), b)
+
+
+def solve_huber(
+    lo: int, hi: int, ptr: Array, cols: Array, r: Array, U: Array,
+    ridge: float, kappa: float, linear: Array, out: Array, residual: Array,
+) -> None:  # fmt: skip
+    """The exact minimiser of every item's Huber regression, by Newton steps.
+
+    out[j] = argmin_v sum_i huber_kappa(r_ij - u_i . v) + ridge/2 |v|^2 + eta_j . v, where
+    huber' is the error clipped to +-kappa. `residual` gets the norm of the gradient left over,
+    relative to the sizes it was added up from.
+    """
+    d = U.shape[1]
+    for j in range(lo, hi):
+        X, y, eta = U[cols[ptr[j] : ptr[j + 1]]], r[ptr[j] : ptr[j + 1]], linear[j]
+
+        def value(v: Array, X: Array = X, y: Array = y, eta: Array = eta) -> float:
+            e = np.abs(y - X @ v)
+            loss = np.where(e <= kappa, e * e / 2, kappa * (e - kappa / 2)).sum()
+            return float(loss + ridge / 2 * v @ v + eta @ v)
+
+        def gradient(v: Array, X: Array = X, y: Array = y, eta: Array = eta) -> Array:
+            return -X.T @ np.clip(y - X @ v, -kappa, kappa) + ridge * v + eta
+
+        v = np.zeros(d)
+        g = gradient(v)
+        for _ in range(200):
+            inside = X[np.abs(y - X @ v) <= kappa]
+            direction = np.linalg.solve(inside.T @ inside + ridge * np.eye(d), g)
+            length, now = 1.0, value(v)
+            while length > 1e-10:
+                w = v - length * direction
+                # Near the minimum the value no longer resolves the step; the gradient does.
+                if value(w) < now or np.linalg.norm(gradient(w)) < np.linalg.norm(g):
+                    break
+                length /= 2
+            else:
+                break
+            v, g = w, gradient(w)
+        out[j] = v
+        size = ridge * np.linalg.norm(v) + np.linalg.norm(eta) + kappa * len(y)
+        residual[j] = np.linalg.norm(g) / size if size > 0 else 0.0
+
+
+def dot_pairs(
+    lo: int, hi: int, rows: Array, cols: Array, U: Array, V: Array, out: Array
+) -> None:
+    """out[k] = u_rows[k] . v_cols[k]."""
+    out[lo:hi] = np.einsum("kd,kd->k", U[rows[lo:hi]], V[cols[lo:hi]])
+
+
+def hash_pairs(
+    lo: int, hi: int, key: Array, rows: Array, cols: Array,
+    row_bytes: Array, row_ptr: Array, col_bytes: Array, col_ptr: Array, out: Array,
+) -> None:  # fmt: skip
+    """out[k, n] = bits 64n .. 64n+51 of SHA-256(key | row bytes | column bytes), over 2^52."""
+    for k in range(lo, hi):
+        row, col = rows[k], cols[k]
+        message = (
+            key.tobytes()
+            + row_bytes[row_ptr[row] : row_ptr[row + 1]].tobytes()
+            + col_bytes[col_ptr[col] : col_ptr[col + 1]].tobytes()
+        )
+        text = hashlib.sha256(message).hexdigest()
+        for n in range(out.shape[1]):
+            out[k, n] = int(text[16 * n : 16 * n + 13], 16) * 2.0**-52

@@ -1,0 +1,77 @@
+"""Threads: compiled kernels run on disjoint ranges of rows, so the thread count changes no result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import require_count
+
+
+def thread_count(threads: int | None) -> int:
+    """How many threads to use: what was asked for, else every core this process may run on."""
+    if threads is not None:
+        return require_count("threads", threads)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=8)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=threads, thread_name_prefix="discreet")
+
+
+def run_ranges(
+    kernel: Callable[..., Any], ranges: list[tuple[int, int]], threads: int, *arrays: Any
+) -> None:
+    """Call kernel(lo, hi, *arrays) for every range; the kernels release the interpreter lock."""
+    if threads == 1 or len(ranges) == 1:
+        for lo, hi in ranges:
+            kernel(lo, hi, *arrays)
+        return
+    futures = [_pool(threads).submit(kernel, lo, hi, *arrays) for lo, hi in ranges]
+    for future in futures:
+        future.result()
+
+
+def row_ranges(ptr: NDArray[np.int64], threads: int) -> list[tuple[int, int]]:
+    """Cut the rows of a compressed table into ranges of about equal work."""
+    rows = len(ptr) - 1
+    if threads == 1 or rows < 2 * threads:
+        return [(0, rows)]
+    # A row costs its records and a little for itself; several ranges a thread even out the rest.
+    work = ptr + 4 * np.arange(rows + 1, dtype=np.int64)
+    parts = 4 * threads
+    targets = work[-1] * np.arange(1, parts, dtype=np.int64) // parts
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(work, targets), [rows]]))
+    return [(int(lo), int(hi)) for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+def record_ranges(
+    rows: NDArray[np.int32], lo: int, hi: int, threads: int
+) -> list[tuple[int, int]]:
+    """Cut records lo..hi, sorted by row, so that no row is split between two ranges."""
+    if threads == 1 or hi - lo < 4096:
+        return [(lo, hi)]
+    cuts = [lo]
+    for part in range(1, threads):
+        middle = lo + (hi - lo) * part // threads
+        cut = lo + int(np.searchsorted(rows[lo:hi], rows[middle]))
+        if cut > cuts[-1]:
+            cuts.append(cut)
+    return list(zip(cuts, [*cuts[1:], hi], strict=True))
+
+
+def even_ranges(count: int, threads: int, *, least: int = 4096) -> list[tuple[int, int]]:
+    """Cut 0..count into one range a thread, or leave it whole where it is small."""
+    if threads == 1 or count < least:
+        return [(0, count)]
+    cuts = [count * part // threads for part in range(threads + 1)]
+    return list(zip(cuts[:-1], cuts[1:], strict=True))

@@ -1,0 +1,1 @@
+"""Privacy: the specification, its personalisation, the noise, and what may be claimed."""

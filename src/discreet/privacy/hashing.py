@@ -1,0 +1,74 @@
+"""One stable hash of (key, user, item): levels and coins belong to the record, not to its row.
+
+A record's uniform number n (0 to 3) is made of 13 hexadecimal digits, from digit 16 n on, of
+
+    SHA-256( key | bytes in user | ":" | user | ":" | item )
+
+over 2^52, where key is 64 hexadecimal digits and the ids are written as text in UTF-8 (integers in
+decimal). The key's length is fixed and the user's is given, so no two pairs share a message. Every
+engine can compute it; in Spark SQL, number n is
+
+    conv(substring(sha2(concat(key, octet_length(user), ':', user, ':', item), 256),
+                   16 * n + 1, 13), 16, 10) / 4503599627370496
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.kernels.sha256 import hash_pairs
+from discreet.kernels.threads import even_ranges, run_ranges, thread_count
+
+
+def derive_key(purpose: str, seed: int) -> str:
+    """The key of a seeded run: 64 hexadecimal digits; each purpose has its own.
+
+    >>> derive_key("levels", 7)[:16]
+    'f55a3d11dcb97023'
+    """
+    return hashlib.sha256(f"discreet:{purpose}:{seed}".encode()).hexdigest()
+
+
+def pair_uniforms(
+    key: str,
+    user_ids: pl.Series,
+    item_ids: pl.Series,
+    user: NDArray[np.int32],
+    item: NDArray[np.int32],
+    *,
+    count: int = 1,
+    threads: int | None = None,
+) -> NDArray[np.float64]:
+    """`count` numbers in [0, 1) for every pair (user_ids[user[k]], item_ids[item[k]])."""
+    assert len(key) == 64
+    assert 1 <= count <= 4
+    out = np.empty((len(user), count))
+    workers = thread_count(threads)
+    user_text = user_ids.cast(pl.String)
+    prefixed = pl.select(
+        pl.concat_str(user_text.str.len_bytes().cast(pl.String), pl.lit(":"), user_text, pl.lit(":"))
+    ).to_series()
+    run_ranges(
+        hash_pairs,
+        even_ranges(len(user), workers),
+        workers,
+        np.frombuffer(key.encode("ascii"), dtype=np.uint8),
+        user,
+        item,
+        *_packed(prefixed),
+        *_packed(item_ids.cast(pl.String)),
+        out,
+    )
+    return out
+
+
+def _packed(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """All texts in one array of bytes, and where each begins."""
+    ptr = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(texts.str.len_bytes().to_numpy(), out=ptr[1:])
+    joined = "".join(texts).encode("utf-8")
+    return np.frombuffer(joined, dtype=np.uint8), ptr

@@ -1,0 +1,67 @@
+"""S1, personalisation: how one mechanism that is t-DP serves ratings with epsilons of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import require_choice, require_positive
+from discreet.privacy.hashing import pair_uniforms
+from discreet.privacy.noise import Randomness
+from discreet.ratings import Ratings
+
+# Computed from the ratings at hand, so one record moves everybody's probability: never proven.
+DATA_THRESHOLDS = {"mean": np.mean, "max": np.max}
+
+Threshold = float | str
+
+
+def check_threshold(threshold: Threshold) -> Threshold:
+    """A number above zero, "mean" or "max"."""
+    if isinstance(threshold, str):
+        return str(require_choice("threshold", threshold, [*DATA_THRESHOLDS, "a number > 0"]))
+    return require_positive("threshold", threshold)
+
+
+def resolve_threshold(threshold: Threshold, levels: NDArray[np.float64]) -> float:
+    """The number t; for "mean" and "max" it is computed from the levels and therefore secret."""
+    if isinstance(threshold, str):
+        return float(DATA_THRESHOLDS[threshold](levels))
+    return float(threshold)
+
+
+def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
+    """pi = (e^eps - 1) / (e^t - 1) below t, else 1.
+
+    >>> float(inclusion_probability(0.5, 0.5))
+    1.0
+    """
+    m = np.minimum(np.asarray(epsilon, dtype=np.float64), t)
+    # exp overflows for large t; this form does not, and keeps its digits for small eps.
+    return np.exp(m - t) * np.expm1(-m) / np.expm1(-t)
+
+
+def sample(
+    ratings: Ratings,
+    levels: NDArray[np.float64],
+    t: float,
+    randomness: Randomness,
+    *,
+    threads: int | None = None,
+) -> Ratings:
+    """Algorithm 1, RSM: keep each record with its inclusion probability.
+
+    The coin is a keyed hash of (user, item), so it belongs to the record: order, threads and
+    other records do not change it.
+    """
+    coins = pair_uniforms(
+        randomness.key("sample"),
+        ratings.users.values,
+        ratings.items.values,
+        ratings.user,
+        ratings.item,
+        threads=threads,
+    )
+    return ratings.subset(coins[:, 0] < inclusion_probability(levels, t))

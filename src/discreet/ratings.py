@@ -1,0 +1,319 @@
+"""Ratings: the validated table, with external ids, in both orders the kernels need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import DataError, require_choice
+from discreet.ids import Ids, id_series
+from discreet.kernels.cpu import counting_order
+from discreet.scale import RatingScale
+
+COLUMNS = ("user", "item", "rating", "epsilon", "timestamp")
+REQUIRED = COLUMNS[:3]
+
+Floats = NDArray[np.floating[Any]]
+
+
+class Order(NamedTuple):
+    """The records sorted by one side: row k of the other arrays belongs to `rows[k]`."""
+
+    rows: NDArray[np.int32]
+    cols: NDArray[np.int32]
+    values: Floats
+    ptr: NDArray[np.int64]
+    records: NDArray[np.int64] | None
+    """Where each record stands in the table's own order; None for that order itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """At most one record per user and item, sorted by user, then item; build it by `from_frame`.
+
+    The ids and the arrays are secret, like all ratings; only the scale is public.
+
+    >>> frame = pl.DataFrame({"user": ["ann", "bob"], "item": [7, 7], "rating": [4, 5]})
+    >>> len(Ratings.from_frame(frame))
+    2
+    """
+
+    users: Ids
+    items: Ids
+    user: NDArray[np.int32]
+    item: NDArray[np.int32]
+    rating: Floats
+    epsilon: NDArray[np.float64] | None
+    timestamp: NDArray[np.int64] | None
+    scale: RatingScale
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        scale: RatingScale | tuple[float, float] = (1, 5),
+        keep: str | None = None,
+    ) -> Ratings:
+        """Check a Polars, pandas or Arrow table and take it over.
+
+        `columns` maps our names (user, item, rating, epsilon, timestamp) to the table's;
+        `keep="last"` keeps the latest record (by timestamp) of a pair that occurs more than
+        once, which otherwise is an error.
+        """
+        require_choice("keep", keep, (None, "last"))
+        table = as_polars(frame)
+        chosen = _choose_columns(table, columns or {})
+        if table.height == 0:
+            raise DataError("the ratings table is empty: it needs at least one row")
+        user_ids, item_ids = (id_series(table[chosen[c]], c) for c in ("user", "item"))
+        where = _Where(user_ids, item_ids)
+        scale = RatingScale.of(scale)
+        rating = _numbers(table[chosen["rating"]], "rating", where)
+        _check_ratings(rating, scale, where)
+        epsilon = timestamp = None
+        if "epsilon" in chosen:
+            epsilon = _levels(table[chosen["epsilon"]], where)
+        if "timestamp" in chosen:
+            timestamp = _timestamps(table[chosen["timestamp"]], where)
+        users, items = Ids.of(user_ids, "user"), Ids.of(item_ids, "item")
+        user, item = users.rows(user_ids), items.rows(item_ids)
+        order = _canonical_order(user, item, len(users), len(items), timestamp, keep, where)
+        compact = rating.astype(np.float32)
+        return cls(
+            users=users,
+            items=items,
+            user=user[order],
+            item=item[order],
+            # Stars and half stars are exact in 32 bits; anything else stays as it came.
+            rating=(compact if np.array_equal(compact, rating) else rating)[order],
+            epsilon=None if epsilon is None else epsilon[order],
+            timestamp=None if timestamp is None else timestamp[order],
+            scale=scale,
+        )
+
+    def __len__(self) -> int:
+        return len(self.rating)
+
+    def __repr__(self) -> str:
+        return (
+            f"Ratings({len(self):,} ratings of {len(self.users):,} users "
+            f"on {len(self.items):,} items, scale {self.scale})"
+        )
+
+    @cached_property
+    def by_user(self) -> Order:
+        """The records by user, then item."""
+        ptr = np.zeros(len(self.users) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.user, minlength=len(self.users)), out=ptr[1:])
+        return Order(self.user, self.item, self.rating, ptr, None)
+
+    @cached_property
+    def by_item(self) -> Order:
+        """The records by item, then user."""
+        order, ptr = counting_order(self.item, len(self.items))
+        return Order(self.item[order], self.user[order], self.rating[order], ptr, order)
+
+    def subset(self, mask: NDArray[np.bool_]) -> Ratings:
+        """The records where mask is true; users and items keep their row numbers."""
+        return Ratings(
+            users=self.users,
+            items=self.items,
+            user=self.user[mask],
+            item=self.item[mask],
+            rating=self.rating[mask],
+            epsilon=None if self.epsilon is None else self.epsilon[mask],
+            timestamp=None if self.timestamp is None else self.timestamp[mask],
+            scale=self.scale,
+        )
+
+    def with_items(self, catalogue: Ids) -> Ratings:
+        """The same records over a public catalogue; those of other items are dropped silently."""
+        place = catalogue.rows(self.items.values)
+        item = place[self.item]
+        inside = item >= 0
+        kept = self if inside.all() else self.subset(inside)
+        return Ratings(
+            users=kept.users,
+            items=catalogue,
+            user=kept.user,
+            item=item[inside],
+            rating=kept.rating,
+            epsilon=kept.epsilon,
+            timestamp=kept.timestamp,
+            scale=kept.scale,
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """The table back, with external ids."""
+        columns = {
+            "user": self.users.take(self.user),
+            "item": self.items.take(self.item),
+            "rating": pl.Series(self.rating),
+        }
+        if self.epsilon is not None:
+            columns["epsilon"] = pl.Series(self.epsilon)
+        if self.timestamp is not None:
+            columns["timestamp"] = pl.Series(self.timestamp)
+        return pl.DataFrame(columns)
+
+
+class _Where(NamedTuple):
+    """Names the place of a bad value, for its owner."""
+
+    users: pl.Series
+    items: pl.Series
+
+    def __call__(self, row: int) -> str:
+        return f"at row {row + 1} (user {self.users[row]!r}, item {self.items[row]!r})"
+
+
+def as_polars(frame: Any) -> pl.DataFrame:
+    """A Polars frame from a Polars, pandas or Arrow table."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    if type(frame).__module__.startswith("pandas"):
+        # Column by column through NumPy: pandas' own Arrow export would need PyArrow.
+        return pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pl.DataFrame(frame)
+    raise DataError(
+        "a table must be a Polars, pandas or Arrow table: "
+        f"got {type(frame).__name__}; read files with discreet.read_ratings"
+    )
+
+
+def _pandas_column(column: Any) -> pl.Series:
+    values = column.to_numpy()
+    if values.dtype == object:
+        listed = [None if v is None or v != v else v for v in values]  # NaN is not itself
+        return pl.Series(listed, strict=False)
+    return pl.Series(values)
+
+
+def _choose_columns(table: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, str]:
+    for ours in columns:
+        require_choice("a mapped column", ours, COLUMNS)
+    chosen = {c: columns.get(c, c) for c in COLUMNS if c in columns or c in table.columns}
+    for c in REQUIRED:
+        chosen.setdefault(c, c)
+    missing = [theirs for theirs in chosen.values() if theirs not in table.columns]
+    if missing:
+        raise DataError(
+            f"no column {missing[0]!r} in the ratings table: it has "
+            f"{', '.join(map(repr, table.columns))}; name yours with columns={{'user': ...}} "
+            "(--columns user=... on the command line), and check the delimiter"
+        )
+    return chosen
+
+
+def _numbers(column: pl.Series, what: str, where: _Where) -> NDArray[np.float64]:
+    """A column as numbers, without a gap."""
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise DataError(f"{what} is missing {where(row)}: fill it in or drop the row")
+    if column.dtype == pl.String or not column.dtype.is_numeric():
+        numbers = column.cast(pl.Float64, strict=False)
+        if numbers.null_count():
+            row = int(numbers.is_null().arg_true()[0])
+            raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}")
+        column = numbers
+    return column.cast(pl.Float64).to_numpy()
+
+
+def _check_ratings(rating: NDArray[np.float64], scale: RatingScale, where: _Where) -> None:
+    inside = (rating >= scale.lo) & (rating <= scale.hi)  # false for NaN as well
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise DataError(
+            f"rating must be within the scale {scale}: got {rating[row]:g} {where(row)}; "
+            "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
+        )
+
+
+def _levels(column: pl.Series, where: _Where) -> NDArray[np.float64]:
+    """Levels; a missing one stays NaN until the specification fills in its default."""
+    given = column.is_not_null().to_numpy()
+    values = np.full(len(column), np.nan)
+    values[given] = _numbers(
+        column.filter(column.is_not_null()),
+        "epsilon",
+        _Where(where.users.filter(pl.Series(given)), where.items.filter(pl.Series(given))),
+    )
+    good = ~given | (np.isfinite(values) & (values > 0))
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(f"epsilon must be finite and > 0: got {values[row]:g} {where(row)}")
+    return values
+
+
+def _timestamps(column: pl.Series, where: _Where) -> NDArray[np.int64]:
+    if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
+        column = column.dt.epoch("s")
+    if column.dtype == pl.String:
+        column = _parsed_times(column, where)
+    if column.dtype.is_integer() and not column.null_count():
+        return column.cast(pl.Int64).to_numpy()
+    return _numbers(column, "timestamp", where).astype(np.int64)
+
+
+def _parsed_times(column: pl.Series, where: _Where) -> pl.Series:
+    """Text as seconds: whole numbers, or ISO dates with or without a time."""
+    seconds = column.cast(pl.Int64, strict=False)
+    if seconds.null_count() == column.null_count():
+        return seconds
+    for kind in (pl.Datetime("us"), pl.Date):
+        times = column.str.strptime(kind, strict=False)
+        if times.null_count() == column.null_count():
+            return times.dt.epoch("s")
+    row = int(times.is_null().arg_true()[0])
+    raise DataError(
+        f"timestamp must be seconds or an ISO date: got {column[row]!r} {where(row)}; "
+        "convert the column, or drop it from the table"
+    )
+
+
+def _canonical_order(
+    user: NDArray[np.int32],
+    item: NDArray[np.int32],
+    users: int,
+    items: int,
+    timestamp: NDArray[np.int64] | None,
+    keep: str | None,
+    where: _Where,
+) -> NDArray[np.int64]:
+    """The rows to keep, sorted by user, then item; duplicate pairs resolved or refused."""
+    if keep == "last" and timestamp is None:
+        raise DataError(
+            "keep='last' needs a timestamp column to know which record of a pair is the "
+            "latest: map one, or remove the duplicates first"
+        )
+    by_item, _ = counting_order(item, items)
+    by_user, _ = counting_order(user[by_item], users)
+    order: NDArray[np.int64] = by_item[by_user]
+    u, i = user[order], item[order]
+    same = (u[1:] == u[:-1]) & (i[1:] == i[:-1])
+    if not same.any():
+        return order
+    if keep is None:
+        first = int(np.argmax(same))
+        raise DataError(
+            f"two ratings of one pair: row {order[first] + 1} and again "
+            f"{where(int(order[first + 1]))}; remove one, or keep the latest with "
+            "keep='last' (--keep last), which needs a timestamp column"
+        )
+    assert timestamp is not None
+    latest = np.lexsort((order, timestamp[order], i, u))
+    last_of_pair = np.append(
+        (u[latest][1:] != u[latest][:-1]) | (i[latest][1:] != i[latest][:-1]), True
+    )
+    return order[latest[last_of_pair]]

@@ -1,0 +1,1 @@
+"""Schemes: a frozen configuration whose `fit` takes ratings and gives a model."""

@@ -1,0 +1,88 @@
+"""The bias-only baseline: overall mean, item effects, user effects; no privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import require_nonnegative
+from discreet.items import Items
+from discreet.privacy.certificate import Certificate, Neighbours, Status
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
+from discreet.recommend import FoldIn
+from discreet.release import Release
+from discreet.schemes.model import FactorModel
+from discreet.schemes.pmf import over_catalogue, public_items
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bias:
+    """r is predicted as mean + item effect + user effect, each shrunk towards zero.
+
+    It is a factor model with one factor that is 1 for every item, so it folds in like any other.
+
+    >>> Bias().shrink_items
+    10.0
+    """
+
+    shrink_items: float = 10.0
+    shrink_users: float = 5.0
+    items: Items | None = None
+
+    def fit(
+        self,
+        ratings: Ratings,
+        spec: PrivacySpec | None = None,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> FactorModel:
+        """Average; a specification is accepted, for comparisons, and protects nobody."""
+        del spec, progress
+        require_nonnegative("shrink_items", self.shrink_items)
+        require_nonnegative("shrink_users", self.shrink_users)
+        data = over_catalogue(ratings, self.items)
+        mean = float(np.mean(data.rating, dtype=np.float64)) if len(data) else data.scale.middle
+        item_effects = _shrunk_means(data.rating - mean, data.item, len(data.items), self.shrink_items)
+        residual = data.rating - mean - item_effects[data.item]
+        user_effects = _shrunk_means(residual, data.user, len(data.users), self.shrink_users)
+        release = Release(
+            items=public_items(data, self.items),
+            mean=mean,
+            item_effects=item_effects,
+            item_factors=np.ones((len(item_effects), 1)),
+            prior=np.zeros(1),
+            fold_in=FoldIn(self.shrink_users),
+            scale=data.scale,
+            certificate=_certificate(Randomness(seed)),
+        )
+        return FactorModel(release, data, user_effects[:, None])
+
+
+def _shrunk_means(
+    values: np.ndarray, rows: np.ndarray, size: int, shrink: float
+) -> np.ndarray:
+    """Per row: the sum of its values over their number plus `shrink`."""
+    counts = np.bincount(rows, minlength=size)
+    sums = np.bincount(rows, weights=values, minlength=size)
+    return sums / np.maximum(counts + shrink, np.finfo(float).tiny)
+
+
+def _certificate(randomness: Randomness) -> Certificate:
+    return Certificate(
+        scheme="Bias",
+        variant="means",
+        status=Status.UNPROVEN,
+        statement="No privacy: means and effects are released without any noise.",
+        theorem="docs/paper-schemes.md#pmf",
+        neighbours=Neighbours.ADD_REMOVE,
+        personalisation="none",
+        levels="none",
+        threshold="none",
+        sampler="none",
+        entropy=randomness.entropy,
+    )

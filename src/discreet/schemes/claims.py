@@ -1,0 +1,90 @@
+"""What the paper's schemes may claim, in the words of a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from discreet.privacy.certificate import Certificate, Neighbours, Status
+from discreet.privacy.noise import SYSTEM_ENTROPY, Randomness
+from discreet.privacy.personalise import DATA_THRESHOLDS
+
+_REFUTED = (
+    "The paper claims epsilon-differential privacy for every rating. The claim does not hold as "
+    "printed: on small examples an attack proves a loss of more than twice the claimed epsilon."
+)
+_GIVEN_U = (
+    "For every data set D and every record z in it, the item factors computed from D and from D "
+    "without z, with the same user factors U and the same t for both, are epsilon(z)-close, both "
+    "ways. What the release reveals because U itself was trained on the ratings is not covered."
+)
+_GIVEN_U_REPLACED = (
+    "For every data set D and every record z in it, the item factors computed from D and from D "
+    "with another value in z, with the same user factors U for both, are epsilon-close. Who rated "
+    "what is not protected, nor what U, which was trained on the ratings, reveals."
+)
+_DATA_THRESHOLD = (
+    "t was computed from the training levels, so one record moves every other record's inclusion "
+    "probability: nothing is proven."
+)
+_SEEDED = "This run was seeded: whoever knows the seed can remove the noise. It protects nobody."
+
+
+def paper_certificate(
+    *,
+    scheme: str,
+    variant: str,
+    neighbours: Neighbours,
+    levels: str,
+    threshold: str,
+    fixed_catalogue: bool,
+    parameters: Mapping[str, str | int | float],
+    randomness: Randomness,
+) -> Certificate:
+    """The certificate of DP-PMF or PDP-PMF."""
+    from_data = any(threshold.startswith(name) for name in DATA_THRESHOLDS)
+    conditional = variant == "repaired" and not from_data
+    if conditional:
+        statement = _GIVEN_U if neighbours == Neighbours.ADD_REMOVE else _GIVEN_U_REPLACED
+    else:
+        statement = _DATA_THRESHOLD if variant == "repaired" else _REFUTED
+    if neighbours == Neighbours.REPLACE and scheme == "PDP-PMF":
+        statement += " For a replaced value the paper claims 2 epsilon."
+    if randomness.entropy != SYSTEM_ENTROPY:
+        statement = f"{_SEEDED} {statement}"
+    return Certificate(
+        scheme=scheme,
+        variant=variant,
+        status=Status.CONDITIONAL if conditional else Status.UNPROVEN,
+        statement=statement,
+        theorem=f"docs/paper-schemes.md#{variant}",
+        neighbours=neighbours,
+        personalisation="sample" if scheme == "PDP-PMF" else "none: one level for everybody",
+        levels=levels,
+        threshold=threshold,
+        parameters=parameters,
+        assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=conditional),
+        sampler="uniform direction times Gamma(d), in 64-bit floating point",
+        entropy=randomness.entropy,
+    )
+
+
+def _assumptions(*, fixed_catalogue: bool, conditional: bool) -> tuple[str, ...]:
+    catalogue = (
+        "The item catalogue was fixed without looking at the ratings."
+        if fixed_catalogue
+        else "The list of rated items is public: no catalogue was given, so it was taken from them."
+    )
+    shared = (
+        "The rating scale, the offered levels and all parameters were fixed without looking at "
+        "the ratings.",
+        catalogue,
+        "Only the release leaves: user factors, traces and evaluation results do not.",
+    )
+    if not conditional:
+        return shared
+    return (
+        *shared,
+        "The user factors U are constants.",
+        "The proof is about real numbers; noise and minimiser are computed in 64-bit floating "
+        "point, the minimiser to machine precision.",
+    )

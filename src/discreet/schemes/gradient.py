@@ -1,0 +1,151 @@
+"""The paper's gradient steps: mini-batches, both gradients from the old values, |u| <= 1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import DivergenceError
+from discreet.kernels.cpu import add_gradient, counting_order, project_rows
+from discreet.kernels.threads import even_ranges, record_ranges, run_ranges, thread_count
+from discreet.privacy.noise import Randomness
+from discreet.progress import Progress
+from discreet.ratings import Order, Ratings
+from discreet.schemes.model import TracePoint
+
+BATCH = 100_000
+"""Ratings per mini-batch: with it, the paper's gamma = 50 reproduces the paper's results."""
+
+Array = NDArray[Any]
+
+
+def unit_rows(rng: np.random.Generator, rows: int, d: int, initial: str) -> Array:
+    """Rows uniform on the unit sphere, or on its part with no negative entry."""
+    X = rng.standard_normal((rows, d))
+    if initial == "nonnegative":
+        np.abs(X, out=X)
+    return np.asarray(X / np.sqrt(np.einsum("id,id->i", X, X))[:, None])
+
+
+class _Side(NamedTuple):
+    """One side's records, in the side's order or batch by batch and in that order within each."""
+
+    rows: Array
+    cols: Array
+    r: Array
+
+    @classmethod
+    def of(cls, order: Order, centre: float, dtype: Any) -> _Side:
+        """The records as the kernels want them."""
+        return cls(order.rows, order.cols, (order.values - centre).astype(dtype))
+
+    def batched(self, batch_of: Array, batches: int) -> tuple[_Side, Array]:
+        """The records batch by batch, and where each batch starts."""
+        place, cuts = counting_order(batch_of, batches)
+        return _Side(self.rows[place], self.cols[place], self.r[place]), cuts
+
+
+class GradientSteps:
+    """Gradient descent on objective (1), without noise (`train`) and with it (`perturb`)."""
+
+    def __init__(
+        self,
+        data: Ratings,
+        gamma: float,
+        rng: np.random.Generator,
+        dtype: Any,
+        threads: int | None,
+        centre: float = 0.0,
+    ) -> None:
+        self.data, self.gamma, self.rng, self.dtype = data, gamma, rng, np.dtype(dtype)
+        self.threads = thread_count(threads)
+        self.trace: list[TracePoint] = []
+        self._count = max(1, round(len(data) / BATCH))
+        self._people = _Side.of(data.by_user, centre, self.dtype)
+        self._items = _Side.of(data.by_item, centre, self.dtype)
+
+    def start(self, d: int, initial: str) -> tuple[Array, Array]:
+        """Random unit rows for people and items."""
+        U = unit_rows(self.rng, len(self.data.users), d, initial)
+        V = unit_rows(self.rng, len(self.data.items), d, initial)
+        return U.astype(self.dtype), V.astype(self.dtype)
+
+    def train(
+        self, U: Array, V: Array, lambda_u: float, lambda_v: float, passes: int, progress: Progress
+    ) -> tuple[Array, Array]:
+        """k1 passes: u <- u - step dE/du, v <- v - step dE/dv, then u back into the unit ball."""
+        for step in range(1, passes + 1):
+            progress("training", step - 1, passes)
+            squared = np.zeros(len(U))
+            for people, items, lo, hi in self._batches(with_people=True):
+                rate = self.gamma / (hi - lo)
+                U_next, V_next = U * (1 - rate * lambda_u), V * (1 - rate * lambda_v)
+                self._add(people, lo, hi, U, V, rate, U_next, squared)
+                self._add(items, lo, hi, V, U, rate, V_next, np.zeros(len(V)))
+                run_ranges(
+                    project_rows, even_ranges(len(U), self.threads), self.threads, U_next
+                )
+                U, V = U_next.astype(self.dtype, copy=False), V_next.astype(self.dtype, copy=False)
+            self._record("training pass", step, squared, self._limit(0.0))
+        progress("training", passes, passes)
+        return U, V
+
+    def perturb(
+        self, U: Array, V: Array, lambda_v: float, scale: float, passes: int,
+        randomness: Randomness, progress: Progress,
+    ) -> Array:  # fmt: skip
+        """k2 passes over the items, U constant, fresh noise of Theorem 1 in every step."""
+        mean_rate = self.gamma * self._count / len(self.data)
+        noise_size = mean_rate * scale * V.shape[1] * passes * self._count
+        for step in range(1, passes + 1):
+            progress("perturbed training", step - 1, passes)
+            squared = np.zeros(len(V))
+            for _, items, lo, hi in self._batches(with_people=False):
+                rate = self.gamma / (hi - lo)
+                eta = randomness.spherical(len(V), V.shape[1], scale)
+                V_next = (V * (1 - rate * lambda_v) - rate * eta).astype(self.dtype, copy=False)
+                self._add(items, lo, hi, V, U, rate, V_next, squared)
+                V = V_next
+            self._record("perturbed pass", step, squared, self._limit(noise_size))
+        progress("perturbed training", passes, passes)
+        return V
+
+    def _batches(self, *, with_people: bool) -> Iterator[tuple[_Side, _Side, int, int]]:
+        """One pass in newly shuffled mini-batches: both sides and the records of each."""
+        if self._count == 1:
+            yield self._people, self._items, 0, len(self.data)
+            return
+        # A batch number for each record: batches of near-equal size, their records in row order.
+        batch_of = self.rng.integers(self._count, size=len(self.data), dtype=np.uint16)
+        by_item = batch_of[self.data.by_item.records]
+        items, cuts = self._items.batched(by_item, self._count)
+        people = self._people.batched(batch_of, self._count)[0] if with_people else items
+        for lo, hi in pairwise(cuts.tolist()):
+            if hi > lo:
+                yield people, items, lo, hi
+
+    def _add(
+        self, side: _Side, lo: int, hi: int, own: Array, other: Array, rate: float,
+        out: Array, squared: Array,
+    ) -> None:  # fmt: skip
+        run_ranges(
+            add_gradient, record_ranges(side.rows, lo, hi, self.threads), self.threads,
+            *side, own, other, self.dtype.type(rate), out, squared,
+        )  # fmt: skip
+
+    def _limit(self, noise_size: float) -> float:
+        """No useful model has an error beyond this; a diverging one passes it soon."""
+        return 1e3 * (self.data.scale.span + self.data.scale.largest + noise_size)
+
+    def _record(self, phase: str, step: int, squared: Array, limit: float) -> None:
+        rmse = float(np.sqrt(squared.sum() / max(1, len(self.data))))
+        if not rmse <= limit:  # also true for NaN
+            raise DivergenceError(
+                f"gamma = {self.gamma:g} diverges on this table ({phase} {step}): a step of "
+                f"gamma/|batch| is too long when a batch is small; try gamma = {self.gamma / 10:g}"
+            )
+        self.trace.append(TracePoint(phase, step, rmse))

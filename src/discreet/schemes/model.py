@@ -1,0 +1,139 @@
+"""The fitted model: factors of people and items in memory, and the release that may leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import DataError, require_count
+from discreet.kernels.cpu import dot_pairs
+from discreet.kernels.threads import even_ranges, run_ranges, thread_count
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
+from discreet.recommend import fold_in, top_n
+from discreet.release import Release
+
+Array = NDArray[Any]
+
+
+class TracePoint(NamedTuple):
+    """One pass or sweep of training; the error is computed from secret ratings."""
+
+    phase: str
+    step: int
+    rmse: float
+
+
+class Scheme(Protocol):
+    """What every scheme offers."""
+
+    def fit(
+        self,
+        ratings: Ratings,
+        spec: PrivacySpec | None = None,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> FactorModel:
+        """Train on ratings under a specification; with no seed, noise is from the system."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FactorModel:
+    """Predicts mean + effect_j + u_i . v_j; only `release` may be shown to others."""
+
+    release: Release
+    ratings: Ratings = field(repr=False)
+    """The training table: secret."""
+    user_factors: Array = field(repr=False)
+    """Jointly trained, a function of everybody's ratings: secret, and never used to serve."""
+    trace: tuple[TracePoint, ...] = field(default=(), repr=False)
+    """How training went: secret."""
+    threads: int | None = field(default=None, repr=False)
+
+    def predict(
+        self, users: Any, items: Any, *, clip: bool = False, strict: bool = False
+    ) -> NDArray[np.float64]:
+        """One predicted rating per pair (users[k], items[k]), from the jointly trained factors.
+
+        Someone without training ratings gets the item's mean rating, an item without training
+        ratings the overall mean, unless strict, which names them. The paper does not clip.
+        """
+        if len(users) != len(items):
+            raise DataError(f"every user needs one item: got {len(users)} and {len(items)}")
+        user = self.ratings.users.rows(users, strict=strict)
+        item = self.ratings.items.rows(items, strict=strict)
+        return self.predict_rows(user, item, clip=clip)
+
+    def predict_rows(
+        self, user: NDArray[np.int32], item: NDArray[np.int32], *, clip: bool = False
+    ) -> NDArray[np.float64]:
+        """`predict` for the row numbers of this model's own table; -1 is unknown."""
+        item_means, overall, known_user, known_item = self._fallback
+        shelf = self.release.shelf
+        out = np.empty(len(user), dtype=shelf.factors.dtype)
+        workers = thread_count(self.threads)
+        # -1 reads the last row, whose product is then replaced by the fallback.
+        run_ranges(
+            dot_pairs, even_ranges(len(user), workers), workers,
+            user, item, self.user_factors, shelf.factors, out,
+        )  # fmt: skip
+        predicted = out.astype(np.float64) + shelf.base[item]
+        predicted = np.where((user >= 0) & known_user[user], predicted, item_means[item])
+        predicted = np.where((item >= 0) & known_item[item], predicted, overall)
+        return self.release.scale.clip(predicted) if clip else predicted
+
+    def recommend(
+        self, users: Any = None, n: int = 10, *, exclude_rated: bool = True, strict: bool = False
+    ) -> pl.DataFrame:
+        """The n best items for each user (all users by default): frame user, item, rank, score.
+
+        Each person's list is folded in from their own ratings and the release alone; someone
+        unknown gets the list of a person without ratings, unless strict.
+        """
+        require_count("n", n)
+        known = self.ratings.users
+        rows = (
+            np.arange(len(known), dtype=np.int32) if users is None else known.rows(users, strict=strict)
+        )
+        ids = known.values if users is None else pl.Series("user", list(users))
+        ptr, items, ratings = self._own_ratings(rows)
+        shelf = self.release.shelf
+        people = fold_in(shelf, ptr, items, ratings, self.release.fold_in, self.threads)
+        who, best, score = top_n(shelf, people, ptr, items, n, exclude_rated=exclude_rated)
+        starts = np.searchsorted(who, who)
+        return pl.DataFrame(
+            {
+                "user": ids.gather(who),
+                "item": self.release.item_ids.take(best),
+                "rank": np.arange(len(who)) - starts + 1,
+                "score": self.release.scale.clip(score),
+            }
+        )
+
+    def _own_ratings(self, rows: NDArray[np.int32]) -> tuple[Array, Array, Array]:
+        """These people's own ratings, person by person; none for somebody unknown (-1)."""
+        order = self.ratings.by_user
+        counts = np.where(rows >= 0, np.diff(order.ptr)[rows], 0)
+        ptr = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(counts, out=ptr[1:])
+        starts = np.repeat(order.ptr[rows] - ptr[:-1], counts)
+        records = starts + np.arange(ptr[-1])
+        return ptr, order.cols[records], order.values[records]
+
+    @cached_property
+    def _fallback(self) -> tuple[Array, float, Array, Array]:
+        """Item means, overall mean, and who and what has training ratings: all secret."""
+        data = self.ratings
+        overall = float(np.mean(data.rating, dtype=np.float64))
+        counts = np.bincount(data.item, minlength=len(data.items))
+        sums = np.bincount(data.item, weights=data.rating, minlength=len(data.items))
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+        return means, overall, np.diff(data.by_user.ptr) > 0, counts > 0
