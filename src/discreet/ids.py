@@ -19,17 +19,16 @@ def id_series(values: Any, what: str) -> pl.Series:
     try:
         series = values if isinstance(values, pl.Series) else pl.Series(what, values, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{what} ids must be all integers or all strings: {error}") from None
+        raise DataError(f"{what} ids must be all integers or all strings: {error!r}") from None
     if series.dtype in (pl.Categorical, pl.Enum):
         series = series.cast(pl.String)
     if series.dtype.is_float() and _all_whole(series):
         series = series.cast(pl.Int64)  # pandas turns integers with gaps into floats
     if series.dtype.is_integer():
-        if series.dtype in (pl.UInt64, pl.UInt128, pl.Int128) and len(series.drop_nulls()):
-            largest = series.drop_nulls().max()
-            if int(largest) >= 2**63:  # type: ignore[arg-type]
-                raise DataError(f"{what} ids must fit into 64 bits with sign: got {largest}")
-        series = series.cast(pl.Int64)
+        narrow = series.cast(pl.Int64, strict=False)
+        if narrow.null_count() > series.null_count():
+            raise DataError(f"{what} ids must fit into 64 bits with a sign: make them strings")
+        series = narrow
     elif series.dtype == pl.Null and len(series) == 0:
         series = series.cast(pl.String)
     elif series.dtype != pl.String:
@@ -45,7 +44,8 @@ def id_series(values: Any, what: str) -> pl.Series:
 
 def _all_whole(series: pl.Series) -> bool:
     values = series.drop_nulls().to_numpy()
-    return bool(np.isfinite(values).all() and (values == np.floor(values)).all())
+    # Beyond 2^53 a float no longer tells neighbouring integers apart.
+    return bool((np.abs(values) < 2**53).all() and (values == np.floor(values)).all())
 
 
 @dataclass(frozen=True)
@@ -124,8 +124,8 @@ class Ids:
             table[known - base] = np.arange(len(known), dtype=np.int32)
             inside = (ids >= base) & (ids <= top)
             if inside.all():
-                return table[ids - base]
-            return np.where(inside, table[np.where(inside, ids - base, 0)], np.int32(-1))
+                return np.asarray(table[ids - base])
+            return np.where(inside, table[np.where(inside, ids - base, 0)], -1).astype(np.int32)
         place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
         return np.where(known[place] == ids, place, -1).astype(np.int32)
 
@@ -133,7 +133,7 @@ class Ids:
         if len(self.values) == 0:
             return np.full(len(wanted), -1, dtype=np.int32)
         codes = wanted.cast(pl.Enum(self.values), strict=False).to_physical()
-        return codes.cast(pl.Int32).fill_null(-1).to_numpy()
+        return np.asarray(codes.cast(pl.Int32).fill_null(-1).to_numpy())
 
     def _unknown(self, value: Any) -> None:
         kind = "integers" if self.are_integers else "strings"

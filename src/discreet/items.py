@@ -36,7 +36,9 @@ class Items:
             raise DataError("the item table is empty: it needs at least one row")
         reserved = [name for name in frame.columns if name.startswith("_")]
         if reserved:
-            raise DataError(f"column names that begin with '_' are reserved: rename {reserved[0]!r}")
+            raise DataError(
+                f"column names that begin with '_' are reserved: rename {reserved[0]!r}"
+            )
         item = id_series(frame["item"], "item")
         repeated = item.filter(item.is_duplicated())
         if len(repeated):

@@ -197,7 +197,7 @@ def _pandas_column(column: Any) -> pl.Series:
     if values.dtype == object:
         listed = [None if v is None or v != v else v for v in values]  # NaN is not itself
         return pl.Series(listed, strict=False)
-    return pl.Series(values)
+    return pl.Series(values, nan_to_null=True)  # pandas writes a missing number as NaN
 
 
 def _choose_columns(table: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, str]:
@@ -260,10 +260,16 @@ def _timestamps(column: pl.Series, where: _Where) -> NDArray[np.int64]:
     if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
         column = column.dt.epoch("s")
     if column.dtype == pl.String:
-        column = _parsed_times(column, where)
-    if column.dtype.is_integer() and not column.null_count():
-        return column.cast(pl.Int64).to_numpy()
-    return _numbers(column, "timestamp", where).astype(np.int64)
+        column = _parsed_times(column.alias("time"), where)
+    seconds = column.cast(pl.Int64, strict=False) if column.dtype.is_integer() else None
+    if seconds is not None and not seconds.null_count():
+        return seconds.to_numpy()
+    values = _numbers(column, "timestamp", where)
+    good = np.abs(values) < 2**53  # false for NaN as well
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(f"timestamp must be finite: got {values[row]:g} {where(row)}")
+    return values.astype(np.int64)
 
 
 def _parsed_times(column: pl.Series, where: _Where) -> pl.Series:
@@ -271,11 +277,17 @@ def _parsed_times(column: pl.Series, where: _Where) -> pl.Series:
     seconds = column.cast(pl.Int64, strict=False)
     if seconds.null_count() == column.null_count():
         return seconds
-    for kind in (pl.Datetime("us"), pl.Date):
-        times = column.str.strptime(kind, strict=False)
-        if times.null_count() == column.null_count():
-            return times.dt.epoch("s")
-    row = int(times.is_null().arg_true()[0])
+    # A date without a time reads as midnight, so one column may mix both.
+    formats = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
+    times = column.to_frame().select(
+        pl.coalesce(
+            pl.col("time").str.strptime(pl.Datetime("us"), f, strict=False, exact=True) for f in formats
+        )
+    )["time"]
+    unread = times.is_null() & column.is_not_null()
+    if not unread.any():
+        return times.dt.epoch("s")
+    row = int(unread.arg_true()[0])
     raise DataError(
         f"timestamp must be seconds or an ISO date: got {column[row]!r} {where(row)}; "
         "convert the column, or drop it from the table"
@@ -316,4 +328,4 @@ def _canonical_order(
     last_of_pair = np.append(
         (u[latest][1:] != u[latest][:-1]) | (i[latest][1:] != i[latest][:-1]), True
     )
-    return order[latest[last_of_pair]]
+    return np.asarray(order[latest[last_of_pair]])

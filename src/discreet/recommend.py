@@ -106,7 +106,10 @@ def _top_block(
     best.sort(axis=1)  # item order first, so that the stable sort below breaks ties by it
     picked = np.take_along_axis(scores, best, axis=1)
     order = np.argsort(-picked, axis=1, kind="stable")
-    best, picked = np.take_along_axis(best, order, axis=1), np.take_along_axis(picked, order, axis=1)
+    best, picked = (
+        np.take_along_axis(best, order, axis=1),
+        np.take_along_axis(picked, order, axis=1),
+    )
     who = np.repeat(np.arange(lo, hi), n)
     kept = np.isfinite(picked).ravel()
     return who[kept], best.ravel()[kept], picked.ravel()[kept].astype(np.float64)

@@ -88,15 +88,27 @@ class Release:
         Items that the release does not know are passed over. Without any rating, the answer is
         the same for everybody.
         """
-        require_count("n", n)
         rows, ratings = self._own(my_items, my_ratings)
         ptr = np.array([0, len(rows)], dtype=np.int64)
-        person = fold_in(self.shelf, ptr, rows, ratings, self.fold_in, threads=1)
-        _, best, score = top_n(self.shelf, person, ptr, rows, n, exclude_rated=exclude_rated)
+        table = self.recommend_rows(ptr, rows, ratings, n, exclude_rated=exclude_rated, threads=1)
+        return table.drop("person")
+
+    def recommend_rows(
+        self, ptr: Array, rows: Array, ratings: Array, n: int,
+        *, exclude_rated: bool = True, threads: int | None = None,
+    ) -> pl.DataFrame:  # fmt: skip
+        """`recommend` for many people: person p rated catalogue rows rows[ptr[p]:ptr[p+1]].
+
+        Frame person (0, 1, ...), item, rank, score.
+        """
+        require_count("n", n)
+        people = fold_in(self.shelf, ptr, rows, ratings, self.fold_in, threads)
+        who, best, score = top_n(self.shelf, people, ptr, rows, n, exclude_rated=exclude_rated)
         return pl.DataFrame(
             {
+                "person": who,
                 "item": self.item_ids.take(best),
-                "rank": np.arange(1, len(best) + 1),
+                "rank": np.arange(len(who)) - np.searchsorted(who, who) + 1,
                 "score": self.scale.clip(score),
             }
         )
@@ -139,18 +151,7 @@ class Release:
     def save(self, folder: str | Path) -> Path:
         """Write the release; an old one at the same place is replaced whole or left whole."""
         target = Path(folder).expanduser()
-        try:
-            if target.exists() and not _is_release_or_empty(target):
-                raise OutputError(
-                    f"{target} exists and is not a release: nothing was written; choose another "
-                    "folder, or empty it first"
-                )
-            target.parent.mkdir(parents=True, exist_ok=True)
-            fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        except OSError as error:
-            if isinstance(error, OutputError):
-                raise
-            raise OutputError(f"cannot write the release to {target}: {error}") from None
+        fresh = make_room(target)
         try:
             for name, content in self._files().items():
                 _write_durably(fresh / name, content)
@@ -202,6 +203,20 @@ class Release:
             raise ReleaseError(f"{source}: {error}") from None
 
 
+def make_room(target: Path) -> Path:
+    """An empty temporary sibling of target; an error if a release cannot be put there."""
+    if target.exists() and not _is_release_or_empty(target):
+        raise OutputError(
+            f"{target} exists and is not a release: nothing was written; choose another folder, "
+            "or empty it first"
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise OutputError(f"cannot write the release to {target}: {error}") from None
+
+
 def _digest(certificate: Certificate, files: dict[str, bytes]) -> str:
     digest = hashlib.sha256(certificate.with_digest("").to_json().encode())
     for name in sorted(files):
@@ -213,7 +228,9 @@ def _read(source: Path, name: str) -> bytes:
     try:
         return (source / name).read_bytes()
     except OSError as error:
-        raise ReleaseError(f"{source} is not a whole release: cannot read {name}: {error}") from None
+        raise ReleaseError(
+            f"{source} is not a whole release: cannot read {name}: {error}"
+        ) from None
 
 
 def _model(raw: bytes) -> dict[str, Any]:

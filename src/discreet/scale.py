@@ -52,7 +52,7 @@ class RatingScale:
 
     def clip(self, values: Any) -> np.ndarray[Any, np.dtype[Any]]:
         """Move every value into the scale."""
-        return np.clip(values, self.lo, self.hi)
+        return np.asarray(np.clip(values, self.lo, self.hi))
 
     def __str__(self) -> str:
         return f"{self.lo:g}..{self.hi:g}"

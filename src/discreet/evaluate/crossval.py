@@ -21,7 +21,7 @@ from discreet.ratings import Ratings
 from discreet.schemes.model import FactorModel, Scheme
 
 
-def evaluate(
+def evaluate_split(
     scheme: Scheme,
     split: Split,
     spec: PrivacySpec | None = None,
@@ -78,7 +78,7 @@ def cross_validate(
     try:
         futures = {
             pool.submit(
-                evaluate, alone, split, spec,
+                evaluate_split, alone, split, spec,
                 seed=seed + fold, clip=clip, top=top, relevant=relevant,
             ): fold
             for fold, split in enumerate(splits)

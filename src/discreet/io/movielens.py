@@ -1,4 +1,4 @@
-"""MovieLens: the original files of 100K, 1M, 10M, 20M, 25M and latest, loose or in their archive."""
+"""MovieLens: the original files of 100K, 1M, 10M, 20M, 25M and latest, loose or archived."""
 
 from __future__ import annotations
 
@@ -18,6 +18,12 @@ RATING_FILES = ("u.data", "ratings.dat", "ratings.csv")
 ITEM_FILES = ("u.item", "movies.dat", "movies.csv")
 CSV_HEADER = {"userId": "user", "movieId": "item"}
 _COLUMNS = ["user", "item", "rating", "timestamp"]
+# The order of u.item's flags is u.genre's, which every copy of the data set shares.
+_GENRES_100K = (
+    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary",
+    "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi",
+    "Thriller", "War", "Western",
+)  # fmt: skip
 _NO_GENRES = ("(no genres listed)", "unknown")
 
 
@@ -47,8 +53,10 @@ def rename(frame: pl.DataFrame) -> pl.DataFrame:
 
 def split_genres(column: pl.Expr) -> pl.Expr:
     """Text such as "Action|Comedy" as a list; no genre as an empty list."""
-    return column.fill_null("").str.split("|").list.eval(
-        pl.element().filter(~pl.element().is_in(["", *_NO_GENRES]))
+    return (
+        column.fill_null("")
+        .str.split("|")
+        .list.eval(pl.element().filter(~pl.element().is_in(["", *_NO_GENRES])))
     )
 
 
@@ -100,21 +108,16 @@ def _headless(raw: bytes, separator: str, columns: list[int]) -> pl.DataFrame:
 
 
 def _items_100k(raw: bytes) -> pl.DataFrame:
-    # The order of the flags is u.genre's, which every copy of the data set shares.
-    genres = (
-        "unknown|Action|Adventure|Animation|Children's|Comedy|Crime|Documentary|Drama|Fantasy|"
-        "Film-Noir|Horror|Musical|Mystery|Romance|Sci-Fi|Thriller|War|Western"
-    ).split("|")
     rows = [line.split("|") for line in _text(raw).splitlines() if line]
     for number, row in enumerate(rows, 1):
-        if len(row) != 5 + len(genres):
+        if len(row) != 5 + len(_GENRES_100K):
             raise DataError(f"u.item line {number} has {len(row)} fields instead of 24")
     return pl.DataFrame(
         {
             "item": [int(row[0]) for row in rows],
             "title": [row[1] for row in rows],
             "genres": [
-                [g for g, flag in zip(genres[1:], row[6:], strict=True) if flag == "1"]
+                [g for g, flag in zip(_GENRES_100K[1:], row[6:], strict=True) if flag == "1"]
                 for row in rows
             ],
         },

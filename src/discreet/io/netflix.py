@@ -79,7 +79,9 @@ def _blocks(raw: bytes, name: str) -> pl.DataFrame:
             fields.field("field_0").cast(pl.Int32, strict=False).alias("user"),
             "item",
             fields.field("field_1").cast(pl.Int8, strict=False).alias("rating"),
-            fields.field("field_2").str.to_date("%Y-%m-%d", strict=False).dt.epoch("s")
+            fields.field("field_2")
+            .str.to_date("%Y-%m-%d", strict=False)
+            .dt.epoch("s")
             .alias("timestamp"),
         )
         .collect()

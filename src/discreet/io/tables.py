@@ -44,6 +44,18 @@ def read_ratings(
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
 
 
+def read_people(path: str | Path, scale: RatingScale) -> Ratings:
+    """People's own ratings for fold-in: item and rating, and user where there are several."""
+    source = _existing(path)
+    frame, _ = _ratings_frame(source, None, "utf-8")
+    if "user" not in frame.columns:
+        frame = frame.with_columns(pl.lit("you").alias("user"))
+    try:
+        return Ratings.from_frame(frame, scale=scale)
+    except DataError as error:
+        raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
+
+
 def read_items(
     path: str | Path,
     columns: Mapping[str, str] | None = None,

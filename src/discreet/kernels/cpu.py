@@ -141,12 +141,10 @@ def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, ou
 
 @njit(cache=True, nogil=True)
 def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessian):  # type: ignore[no-untyped-def]
-    """The value at v; g gets the gradient and, if wanted, H the Hessian's lower half."""
+    """g gets the gradient at v and, if wanted, H the lower half of the Hessian."""
     d = len(v)
-    value = 0.0
     for a in range(d):
         g[a] = ridge * v[a] + eta[a]
-        value += (ridge * v[a] / 2 + eta[a]) * v[a]
     if want_hessian:
         H[:, :] = 0
         for a in range(d):
@@ -156,28 +154,21 @@ def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessia
         error = r[k]
         for a in range(d):
             error -= u[a] * v[a]
-        size = abs(error)
-        if size <= kappa:
-            slope = error
-            value += error * error / 2
-        else:
-            slope = kappa if error > 0 else -kappa
-            value += kappa * (size - kappa / 2)
+        slope = min(max(error, -kappa), kappa)
         for a in range(d):
             g[a] -= slope * u[a]
-        if want_hessian and size <= kappa:
+        if want_hessian and slope == error:
             for a in range(d):
                 for c in range(a + 1):
                     H[a, c] += u[a] * u[c]
-    return value
 
 
 @njit(cache=True, nogil=True)
-def _norm(x):  # type: ignore[no-untyped-def]
+def _dot(x, y):  # type: ignore[no-untyped-def]
     total = 0.0
     for a in range(len(x)):
-        total += x[a] * x[a]
-    return math.sqrt(total)
+        total += x[a] * y[a]
+    return total
 
 
 @njit(cache=True, nogil=True)
@@ -189,25 +180,25 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
     for j in range(lo, hi):
         start, end, eta = ptr[j], ptr[j + 1], linear[j]
         v[:] = 0
-        value = _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
+        _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
         for _ in range(200):
             direction[:] = g
             _cholesky_solve(H, direction)
-            length, moved = 1.0, False
+            slope, length, moved = _dot(g, direction), 1.0, False
             while length > 1e-10 and not moved:
                 for a in range(d):
                     w[a] = v[a] - length * direction[a]
-                after = _huber_state(start, end, cols, r, U, w, ridge, kappa, eta, g_next, H, False)
-                # Near the minimum the value no longer resolves the step; the gradient does.
-                moved = after < value or _norm(g_next) < _norm(g)
+                _huber_state(start, end, cols, r, U, w, ridge, kappa, eta, g_next, H, False)
+                # Not past the minimum of the line: the value falls all the way, so no cycles.
+                moved = slope > 0 and _dot(g_next, direction) >= -1e-10 * slope
                 length /= 2
             if not moved:
                 break
             v[:] = w
-            value = _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
+            _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
         out[j, :] = v
-        size = ridge * _norm(v) + _norm(eta) + kappa * (end - start)
-        residual[j] = _norm(g) / size if size > 0 else 0.0
+        size = ridge * math.sqrt(_dot(v, v)) + math.sqrt(_dot(eta, eta)) + kappa * (end - start)
+        residual[j] = math.sqrt(_dot(g, g)) / size if size > 0 else 0.0
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)

@@ -75,24 +75,19 @@ def solve_huber(
     for j in range(lo, hi):
         X, y, eta = U[cols[ptr[j] : ptr[j + 1]]], r[ptr[j] : ptr[j + 1]], linear[j]
 
-        def value(v: Array, X: Array = X, y: Array = y, eta: Array = eta) -> float:
-            e = np.abs(y - X @ v)
-            loss = np.where(e <= kappa, e * e / 2, kappa * (e - kappa / 2)).sum()
-            return float(loss + ridge / 2 * v @ v + eta @ v)
-
         def gradient(v: Array, X: Array = X, y: Array = y, eta: Array = eta) -> Array:
-            return -X.T @ np.clip(y - X @ v, -kappa, kappa) + ridge * v + eta
+            return np.asarray(-X.T @ np.clip(y - X @ v, -kappa, kappa) + ridge * v + eta)
 
         v = np.zeros(d)
         g = gradient(v)
         for _ in range(200):
             inside = X[np.abs(y - X @ v) <= kappa]
             direction = np.linalg.solve(inside.T @ inside + ridge * np.eye(d), g)
-            length, now = 1.0, value(v)
+            slope, length = g @ direction, 1.0
+            # Halve until the step does not pass the minimum of the line.
             while length > 1e-10:
                 w = v - length * direction
-                # Near the minimum the value no longer resolves the step; the gradient does.
-                if value(w) < now or np.linalg.norm(gradient(w)) < np.linalg.norm(g):
+                if slope > 0 and gradient(w) @ direction >= -1e-10 * slope:
                     break
                 length /= 2
             else:
@@ -103,9 +98,7 @@ def solve_huber(
         residual[j] = np.linalg.norm(g) / size if size > 0 else 0.0
 
 
-def dot_pairs(
-    lo: int, hi: int, rows: Array, cols: Array, U: Array, V: Array, out: Array
-) -> None:
+def dot_pairs(lo: int, hi: int, rows: Array, cols: Array, U: Array, V: Array, out: Array) -> None:
     """out[k] = u_rows[k] . v_cols[k]."""
     out[lo:hi] = np.einsum("kd,kd->k", U[rows[lo:hi]], V[cols[lo:hi]])
 

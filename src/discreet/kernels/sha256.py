@@ -26,12 +26,8 @@ def _integer_root(value: int, power: int) -> int:
 
 
 # FIPS 180-4 defines the constants: 32 fractional bits of the square and cube roots of primes.
-_START = np.array(
-    [_integer_root(p << 64, 2) & 0xFFFFFFFF for p in _primes(8)], dtype=np.uint32
-)
-_ROUND = np.array(
-    [_integer_root(p << 96, 3) & 0xFFFFFFFF for p in _primes(64)], dtype=np.uint32
-)
+_START = np.array([_integer_root(p << 64, 2) & 0xFFFFFFFF for p in _primes(8)], dtype=np.uint32)
+_ROUND = np.array([_integer_root(p << 96, 3) & 0xFFFFFFFF for p in _primes(64)], dtype=np.uint32)
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""Threads: compiled kernels run on disjoint ranges of rows, so the thread count changes no result."""
+"""Threads: kernels run on disjoint ranges of rows, so their number changes no result."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,12 +52,10 @@ def row_ranges(ptr: NDArray[np.int64], threads: int) -> list[tuple[int, int]]:
     parts = 4 * threads
     targets = work[-1] * np.arange(1, parts, dtype=np.int64) // parts
     cuts = np.unique(np.concatenate([[0], np.searchsorted(work, targets), [rows]]))
-    return [(int(lo), int(hi)) for lo, hi in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [(int(lo), int(hi)) for lo, hi in pairwise(cuts)]
 
 
-def record_ranges(
-    rows: NDArray[np.int32], lo: int, hi: int, threads: int
-) -> list[tuple[int, int]]:
+def record_ranges(rows: NDArray[np.int32], lo: int, hi: int, threads: int) -> list[tuple[int, int]]:
     """Cut records lo..hi, sorted by row, so that no row is split between two ranges."""
     if threads == 1 or hi - lo < 4096:
         return [(lo, hi)]
@@ -66,7 +65,7 @@ def record_ranges(
         cut = lo + int(np.searchsorted(rows[lo:hi], rows[middle]))
         if cut > cuts[-1]:
             cuts.append(cut)
-    return list(zip(cuts, [*cuts[1:], hi], strict=True))
+    return list(pairwise([*cuts, hi]))
 
 
 def even_ranges(count: int, threads: int, *, least: int = 4096) -> list[tuple[int, int]]:
@@ -74,4 +73,4 @@ def even_ranges(count: int, threads: int, *, least: int = 4096) -> list[tuple[in
     if threads == 1 or count < least:
         return [(0, count)]
     cuts = [count * part // threads for part in range(threads + 1)]
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))

@@ -50,7 +50,9 @@ def pair_uniforms(
     workers = thread_count(threads)
     user_text = user_ids.cast(pl.String)
     prefixed = pl.select(
-        pl.concat_str(user_text.str.len_bytes().cast(pl.String), pl.lit(":"), user_text, pl.lit(":"))
+        pl.concat_str(
+            user_text.str.len_bytes().cast(pl.String), pl.lit(":"), user_text, pl.lit(":")
+        )
     ).to_series()
     run_ranges(
         hash_pairs,

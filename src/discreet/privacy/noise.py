@@ -62,7 +62,7 @@ class Randomness:
         # A Gamma(d) number is a sum of d exponential ones; 1 - uniform is never zero.
         length = -scale * np.log1p(-uniform).sum(axis=1)
         norm = np.sqrt(np.einsum("jd,jd->j", normal, normal))
-        return normal * (length / norm)[:, None]
+        return np.asarray(normal * (length / norm)[:, None])
 
     def _normals_and_uniforms(self, rows: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:
         if self.seed is not None:
@@ -82,4 +82,4 @@ class Randomness:
 def _system_uniforms(count: int) -> NDArray[np.float64]:
     """Multiples of 2^-53 in [0, 1) from the operating system's generator."""
     bits = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-    return (bits >> np.uint64(11)) * 2.0**-53
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from discreet.privacy.noise import Randomness
 from discreet.ratings import Ratings
 
 # Computed from the ratings at hand, so one record moves everybody's probability: never proven.
-DATA_THRESHOLDS = {"mean": np.mean, "max": np.max}
+DATA_THRESHOLDS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"mean": np.mean, "max": np.max}
 
 Threshold = float | str
 
@@ -40,7 +41,7 @@ def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
     """
     m = np.minimum(np.asarray(epsilon, dtype=np.float64), t)
     # exp overflows for large t; this form does not, and keeps its digits for small eps.
-    return np.exp(m - t) * np.expm1(-m) / np.expm1(-t)
+    return np.asarray(np.exp(m - t) * np.expm1(-m) / np.expm1(-t))
 
 
 def sample(

@@ -15,7 +15,7 @@ from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 from discreet.recommend import FoldIn
 from discreet.release import Release
-from discreet.schemes.model import FactorModel
+from discreet.schemes.model import Array, FactorModel
 from discreet.schemes.pmf import over_catalogue, public_items
 
 
@@ -47,7 +47,9 @@ class Bias:
         require_nonnegative("shrink_users", self.shrink_users)
         data = over_catalogue(ratings, self.items)
         mean = float(np.mean(data.rating, dtype=np.float64)) if len(data) else data.scale.middle
-        item_effects = _shrunk_means(data.rating - mean, data.item, len(data.items), self.shrink_items)
+        item_effects = _shrunk_means(
+            data.rating - mean, data.item, len(data.items), self.shrink_items
+        )
         residual = data.rating - mean - item_effects[data.item]
         user_effects = _shrunk_means(residual, data.user, len(data.users), self.shrink_users)
         release = Release(
@@ -63,13 +65,11 @@ class Bias:
         return FactorModel(release, data, user_effects[:, None])
 
 
-def _shrunk_means(
-    values: np.ndarray, rows: np.ndarray, size: int, shrink: float
-) -> np.ndarray:
+def _shrunk_means(values: Array, rows: Array, size: int, shrink: float) -> Array:
     """Per row: the sum of its values over their number plus `shrink`."""
     counts = np.bincount(rows, minlength=size)
     sums = np.bincount(rows, weights=values, minlength=size)
-    return sums / np.maximum(counts + shrink, np.finfo(float).tiny)
+    return np.asarray(sums / np.maximum(counts + shrink, np.finfo(float).tiny))
 
 
 def _certificate(randomness: Randomness) -> Certificate:

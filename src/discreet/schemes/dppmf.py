@@ -160,9 +160,7 @@ class DPPMF:
 
     def _minimise(self, used: Ratings, U: Array, t: float, randomness: Randomness) -> Array:
         """The exact minimiser of objective (7): a ridge regression per item, shifted by noise."""
-        eta = randomness.spherical(
-            len(used.items), self.factors, self._sensitivity(used.scale) / t
-        )
+        eta = randomness.spherical(len(used.items), self.factors, self._sensitivity(used.scale) / t)
         order = used.by_item
         return solve_side(
             order, order.values.astype(np.float64), U.astype(np.float64), self._lambda_v(t),

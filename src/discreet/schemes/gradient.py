@@ -86,9 +86,7 @@ class GradientSteps:
                 U_next, V_next = U * (1 - rate * lambda_u), V * (1 - rate * lambda_v)
                 self._add(people, lo, hi, U, V, rate, U_next, squared)
                 self._add(items, lo, hi, V, U, rate, V_next, np.zeros(len(V)))
-                run_ranges(
-                    project_rows, even_ranges(len(U), self.threads), self.threads, U_next
-                )
+                run_ranges(project_rows, even_ranges(len(U), self.threads), self.threads, U_next)
                 U, V = U_next.astype(self.dtype, copy=False), V_next.astype(self.dtype, copy=False)
             self._record("training pass", step, squared, self._limit(0.0))
         progress("training", passes, passes)

@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import DataError, require_count
+from discreet.errors import DataError
 from discreet.kernels.cpu import dot_pairs
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
-from discreet.recommend import fold_in, top_n
 from discreet.release import Release
 
 Array = NDArray[Any]
@@ -98,25 +97,14 @@ class FactorModel:
         Each person's list is folded in from their own ratings and the release alone; someone
         unknown gets the list of a person without ratings, unless strict.
         """
-        require_count("n", n)
         known = self.ratings.users
-        rows = (
-            np.arange(len(known), dtype=np.int32) if users is None else known.rows(users, strict=strict)
-        )
+        everybody = np.arange(len(known), dtype=np.int32)
+        rows = everybody if users is None else known.rows(users, strict=strict)
         ids = known.values if users is None else pl.Series("user", list(users))
-        ptr, items, ratings = self._own_ratings(rows)
-        shelf = self.release.shelf
-        people = fold_in(shelf, ptr, items, ratings, self.release.fold_in, self.threads)
-        who, best, score = top_n(shelf, people, ptr, items, n, exclude_rated=exclude_rated)
-        starts = np.searchsorted(who, who)
-        return pl.DataFrame(
-            {
-                "user": ids.gather(who),
-                "item": self.release.item_ids.take(best),
-                "rank": np.arange(len(who)) - starts + 1,
-                "score": self.release.scale.clip(score),
-            }
+        table = self.release.recommend_rows(
+            *self._own_ratings(rows), n, exclude_rated=exclude_rated, threads=self.threads
         )
+        return table.select(ids.gather(table["person"]).alias("user"), "item", "rank", "score")
 
     def _own_ratings(self, rows: NDArray[np.int32]) -> tuple[Array, Array, Array]:
         """These people's own ratings, person by person; none for somebody unknown (-1)."""

@@ -24,8 +24,8 @@ from discreet.ratings import Ratings
 from discreet.recommend import FoldIn, typical_person
 from discreet.release import Release
 from discreet.scale import RatingScale
-from discreet.schemes.gradient import GradientSteps, unit_rows
 from discreet.schemes.als import alternate
+from discreet.schemes.gradient import GradientSteps, unit_rows
 from discreet.schemes.model import FactorModel
 
 DTYPES = {"float32": np.float32, "float64": np.float64}

@@ -1,0 +1,44 @@
+# On a machine with nothing but Python 3.11 and make: `make demo` and `make test` do everything.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Tests that need real data find them here, or skip with a reason.
+export DISCREET_DATA ?= $(wildcard $(abspath ../shared/data))
+
+.PHONY: demo test lint types contracts unit bench install format clean
+
+demo: install
+	$(BIN)/discreet demo
+
+test: lint types contracts unit
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+contracts: install
+	$(BIN)/lint-imports
+
+unit: install
+	$(BIN)/pytest -n auto
+
+bench: install
+	$(BIN)/python benchmarks/kernels.py
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+install: $(VENV)/installed
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group test
+	touch $@
+
+clean:
+	rm -rf $(VENV) demo dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,52 @@
+"""The command line: parse, call, show; no mathematics, and nothing heavy imported before use."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from discreet.cli import data, demo, evaluate, fit, inspect, recommend
+from discreet.errors import DiscreetError
+
+app = typer.Typer(
+    name="discreet",
+    help="A recommender that keeps every rating as private as the person who gave it asked for.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("demo")(demo.demo)
+app.command("fit")(fit.fit)
+app.command("recommend")(recommend.recommend)
+app.command("evaluate")(evaluate.evaluate)
+app.command("inspect")(inspect.inspect)
+app.add_typer(data.app, name="data")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from discreet import __version__
+
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", help="Show the version and stop.", callback=_version, is_eager=True
+    ),
+) -> None:
+    del version
+
+
+def main() -> None:
+    """Run the command line; a refusal is one line on standard error, never a traceback."""
+    try:
+        app()
+    except DiscreetError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)

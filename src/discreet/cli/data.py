@@ -1,0 +1,57 @@
+"""discreet data: which data sets there are, and where."""
+
+from __future__ import annotations
+
+import typer
+
+from discreet.cli import show
+
+app = typer.Typer(
+    help="List, fetch and locate data sets.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command("list")
+def list_() -> None:
+    """Name every known data set and where it is."""
+    from discreet.io import datasets
+
+    rows = []
+    for name, known in datasets.DATA_SETS.items():
+        place = "embedded" if name == datasets.CLUB else str(datasets.find(name) or "not here")
+        rows.append([name, place, known.about])
+    show.console().print(show.table(None, ["name", "place", "what it is"], rows, right=9))
+    typer.echo(f"\nLooked in {', '.join(map(str, datasets.folders()))} (set DISCREET_DATA to add).")
+
+
+@app.command()
+def get(name: str = typer.Argument(help="For example ml-100k.")) -> None:
+    """Fetch an official archive into the cache folder, checking its digest.
+
+    \b
+    Example:
+      discreet data get ml-100k
+    """
+    from discreet.io import datasets
+
+    with show.progress_bar() as progress:
+        path = datasets.get(name, progress=progress)
+    typer.echo(path)
+
+
+@app.command()
+def path(name: str = typer.Argument(help="For example ml-1m.")) -> None:
+    """Print where a data set's ratings are."""
+    from discreet.errors import DataMissingError
+    from discreet.io import datasets
+
+    if name not in datasets.DATA_SETS:
+        raise DataMissingError(
+            f"unknown data set {name!r}: there are {', '.join(datasets.DATA_SETS)}"
+        )
+    if name == datasets.CLUB:
+        raise DataMissingError("the cinema club is generated in memory: it has no path")
+    found = datasets.find(name)
+    if found is None:
+        raise DataMissingError(f"data set {name!r} is not here. {datasets.how_to_get(name)}")
+    typer.echo(found)

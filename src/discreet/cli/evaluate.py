@@ -1,0 +1,148 @@
+"""discreet evaluate: what accuracy a scheme has, and what privacy costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options as o
+from discreet.cli import show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.evaluate.splits import Split
+    from discreet.ratings import Ratings
+
+
+def evaluate(
+    ratings: o.RatingsArgument,
+    scheme: Annotated[
+        list[o.SchemeName] | None,
+        typer.Option(help="What to evaluate; give it more than once to compare."),
+    ] = None,
+    folds: Annotated[int | None, typer.Option(help="Cross-validate with so many folds.")] = None,
+    hold_out: Annotated[
+        float, typer.Option(help="Test on a random share of the ratings (without --folds).")
+    ] = 0.1,
+    by_time: Annotated[
+        float | None, typer.Option(help="Test on the latest share of the ratings instead.")
+    ] = None,
+    clip: Annotated[
+        bool, typer.Option("--clip", help="Clip predictions to the scale; the paper does not.")
+    ] = False,
+    top: Annotated[
+        int | None, typer.Option(help="Also precision, recall and NDCG of so many items.")
+    ] = None,
+    privacy: o.PrivacyOption = None,
+    max_level: o.MaxLevelOption = 1.0,
+    min_level: o.MinLevelOption = None,
+    items: o.ItemsOption = None,
+    variant: o.VariantOption = o.Variant.PRINTED,
+    threshold: o.ThresholdOption = None,
+    solver: o.SolverOption = None,
+    factors: o.FactorsOption = 20,
+    gamma: o.GammaOption = 50.0,
+    k1: o.PassesOption = 50,
+    k2: o.NoisyPassesOption = 50,
+    regularisation: o.LambdaOption = None,
+    weighted: o.WeightedOption = None,
+    kappa: o.KappaOption = None,
+    neighbours: o.NeighboursOption = "add/remove",
+    initial: o.InitialOption = "signed",
+    columns: o.ColumnsOption = None,
+    scale: o.ScaleOption = None,
+    keep: o.KeepOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
+    seed: Annotated[int, typer.Option(help="Seed of splits and noise.")] = 0,
+    workers: Annotated[
+        int | None, typer.Option(help="Folds side by side (default: one a core).")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write all rows to a .csv, .parquet or .json file.")
+    ] = None,
+) -> None:
+    """Measure the error of one or more schemes on held-out ratings.
+
+    The results depend on the ratings and are for their owner.
+
+    \b
+    Examples:
+      discreet evaluate club --scheme pdp-pmf --scheme dp-pmf --scheme pmf --privacy groups
+      discreet evaluate ml-1m --scheme pdp-pmf --privacy groups --folds 10
+      discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06 --top 10
+    """
+    import polars as pl
+
+    from discreet.evaluate.crossval import cross_validate
+
+    if out is not None:
+        o.output_file(out)
+    data = o.read(ratings, columns, scale, keep, separator, encoding)
+    catalogue = o.read_items(items)
+    spec = o.privacy(privacy, data, max_level, min_level)
+    splits, how = _splits(data, folds, hold_out, by_time, seed)
+    results = []
+    for name in scheme or [o.SchemeName.PDP_PMF]:
+        chosen = o.scheme(
+            name, variant=variant, threshold=threshold, solver=solver, factors=factors,
+            gamma=gamma, k1=k1, k2=k2, regularisation=regularisation, weighted=weighted,
+            kappa=kappa, neighbours=neighbours, initial=initial, items=catalogue, threads=None,
+        )  # fmt: skip
+        with show.progress_bar() as progress:
+            frame = cross_validate(
+                chosen, data, spec,
+                folds=splits, seed=seed, clip=clip, top=top, workers=workers, progress=progress,
+            )  # fmt: skip
+        label = str(name) if name in ("pmf", "bias") else f"{name} {variant}"
+        results.append(frame.insert_column(0, pl.lit(label).alias("scheme")))
+    _print(results, f"{ratings}, {how}")
+    if out is not None:
+        show.save_table(pl.concat(results), out)
+        typer.echo(f"All rows written to {out}")
+
+
+def _splits(
+    data: Ratings, folds: int | None, hold_out: float, by_time: float | None, seed: int
+) -> tuple[list[Split], str]:
+    from discreet.evaluate import splits as s
+
+    if by_time is not None:
+        return [s.by_time(data, by_time)], f"the latest {by_time:.0%} held out"
+    if folds is not None:
+        return s.k_folds(data, folds, seed=seed), f"means over {folds} folds"
+    return [s.hold_out(data, hold_out, seed=seed)], f"{hold_out:.0%} held out"
+
+
+def _print(results: list[pl.DataFrame], title: str) -> None:
+    console = show.console()
+    skip = ("scheme", "fold", "status")
+    names = [c for c in results[0].columns if c not in skip]
+    heads = [_HEADINGS.get(c, c) for c in names]
+    rows = []
+    for frame in results:
+        means = frame.select(names).mean().row(0)
+        spread = frame["rmse"].std()
+        numbers = [
+            f"{v:.4f}" if c != "fit_seconds" else f"{v:.2f}"
+            for c, v in zip(names, means, strict=True)
+        ]
+        if frame.height > 1 and isinstance(spread, float):
+            numbers[0] += f" ± {spread:.4f}"
+        rows.append([frame["scheme"][0], show.status_markup(frame["status"][0]), *numbers])
+    console.print(show.table(title, ["scheme", "certificate", *heads], rows, right=2))
+    console.print(show.SECRET_RESULTS, style="yellow")
+
+
+_HEADINGS = {
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "cdf_0.5": "|error| ≤ 0.5",
+    "cdf_1": "≤ 1",
+    "cdf_1.5": "≤ 1.5",
+    "cdf_2": "≤ 2",
+    "fit_seconds": "fit s",
+}

@@ -1,0 +1,93 @@
+"""discreet recommend: top-n for one person or many, from a release and their own ratings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli import options as o
+from discreet.cli import show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.release import Release
+
+
+def recommend(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    ratings: Annotated[
+        Path | None,
+        typer.Option(
+            help="Own ratings: a table with item and rating (and user, for several people)."
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", help="How many items for each person.")] = 10,
+    user: Annotated[
+        str | None, typer.Option(help="Only this person of a table with several.")
+    ] = None,
+    include_rated: Annotated[
+        bool, typer.Option("--include-rated", help="Also list what was rated already.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a .csv, .parquet or .json file instead.")
+    ] = None,
+) -> None:
+    """Recommend items from a release and one's own ratings; nothing else is read.
+
+    Items that the release does not know are passed over. Without ratings, everybody gets the
+    same list.
+
+    \b
+    Examples:
+      discreet recommend release --ratings mine.csv -n 10
+      discreet recommend release --ratings everyone.parquet --out lists.parquet
+    """
+    from discreet.release import Release
+
+    if out is not None:
+        o.output_file(out)
+    loaded = Release.load(release)
+    table = _recommendations(loaded, ratings, n, user, exclude_rated=not include_rated)
+    if out is not None:
+        show.save_table(table, out)
+        typer.echo(f"{table.height} recommendations written to {out}")
+        return
+    shown = ["user", "rank", "item", "title", "score"]
+    columns = [c for c in shown if c in table.columns]
+    rows = [
+        [f"{v:.2f}" if isinstance(v, float) else str(v) for v in row]
+        for row in table.select(columns).iter_rows()
+    ]
+    show.console().print(show.table(None, columns, rows, right=len(columns) - 1))
+
+
+def _recommendations(
+    release: Release, path: Path | None, n: int, user: str | None, *, exclude_rated: bool
+) -> pl.DataFrame:
+    import polars as pl
+
+    from discreet.io.tables import read_people
+
+    if path is None:
+        table = release.recommend([], [], n)
+    else:
+        people = read_people(path, release.scale)
+        if user is not None:
+            who = people.users.rows([people.users.parse(user)], strict=True)[0]
+            people = people.subset(people.user == who)
+        known = people.with_items(release.item_ids).by_user
+        table = release.recommend_rows(
+            known.ptr, known.cols, known.values, n, exclude_rated=exclude_rated
+        )
+        ids = people.users.take(table["person"])
+        table = table.drop("person").insert_column(0, ids.alias("user"))
+        if user is not None or len(people.users) == 1:
+            table = table.filter(pl.col("user") == people.users.values[int(people.user[0])]).drop(
+                "user"
+            )
+    return table.with_columns(
+        pl.Series("title", release.items.titles(table["item"]), dtype=pl.String)
+    )

@@ -1,0 +1,127 @@
+"""How the command line shows things: tables, certificates, progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from discreet.privacy.certificate import Certificate
+    from discreet.progress import Progress
+
+SECRET_RESULTS = (
+    "These figures were computed from the ratings themselves, outside any mechanism: they are for "
+    "you. Publishing them, or parameters chosen by them, spends privacy that no certificate counts."
+)
+_STYLES = {"proven": "green", "conditional": "yellow", "unproven": "red"}
+
+
+def console(*, error: bool = False) -> Console:
+    """A console as wide as the terminal; no colour where there is none."""
+    return Console(stderr=error, highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def status_markup(status: str) -> str:
+    """A certificate's status in its colour."""
+    return f"[{_STYLES[status]}]{status}[/]"
+
+
+def table(title: str | None, columns: list[str], rows: list[list[str]], right: int = 1) -> Table:
+    """A plain table; columns from `right` on are numbers."""
+    shown = Table(title=title, title_justify="left", header_style="bold", show_edge=False)
+    for k, name in enumerate(columns):
+        shown.add_column(name, justify="right" if k >= right else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    return shown
+
+
+def certificate(value: Certificate) -> Table:
+    """A certificate for a human."""
+    from discreet.privacy.certificate import SUM_OF_EPSILONS
+
+    shown = Table(show_header=False, show_edge=False, padding=(0, 2, 0, 0), box=None)
+    shown.add_column(style="bold", no_wrap=True)
+    shown.add_column(overflow="fold")
+    rows = [
+        ("scheme", f"{value.scheme}, {value.variant}"),
+        ("status", status_markup(value.status)),
+        ("statement", value.statement),
+        ("see", value.theorem),
+        ("unit", f"one {value.unit}. {SUM_OF_EPSILONS}"),
+        ("neighbours", value.neighbours),
+        ("levels", value.levels),
+        ("personalisation", value.personalisation),
+        ("threshold t", value.threshold),
+        ("delta", f"{value.delta:g}"),
+        ("parameters", ", ".join(f"{k} = {v}" for k, v in value.parameters.items()) or "none"),
+        ("noise", value.sampler),
+        ("entropy", value.entropy),
+        *(("assumes", text) for text in value.assumptions),
+    ]
+    if value.digest:
+        rows.append(("digest", f"{value.digest} (detects damage, not forgery)"))
+    for name, text in rows:
+        shown.add_row(name, text)
+    return shown
+
+
+def save_table(frame: pl.DataFrame, path: Path) -> None:
+    """Write a result table in the format its name asks for."""
+    from discreet.errors import OutputError
+
+    try:
+        if path.suffix.lower() == ".csv":
+            frame.write_csv(path)
+        elif path.suffix.lower() == ".json":
+            frame.write_json(path)
+        else:
+            frame.write_parquet(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error}") from None
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on a terminal, a line now and then elsewhere; on standard error in both cases."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    bars = Bars(
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(), console=console(error=True), transient=True,
+    )  # fmt: skip
+    tasks: dict[str, TaskID] = {}
+
+    def report(what: str, done: int, total: int) -> None:
+        if what not in tasks:
+            tasks[what] = bars.add_task(what, total=total)
+        bars.update(tasks[what], completed=done, total=total)
+
+    with bars:
+        yield report
+
+
+class _Lines:
+    """One line at the end of each kind of work, and every few seconds on the way."""
+
+    def __init__(self, every: float = 5.0) -> None:
+        self._every, self._last = every, time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if done == total or now - self._last >= self._every:
+            self._last = now
+            print(f"{what}: {done}/{total}", file=sys.stderr, flush=True)

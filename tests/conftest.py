@@ -1,0 +1,58 @@
+"""What the tests share: the cinema club, small tables, and real data where they are present."""
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import settings
+
+from discreet.io import datasets
+from discreet.io.club import Club, cinema_club
+from discreet.ratings import Ratings
+
+# The machines are shared: a slow example is no defect, and a failing one prints how to repeat it.
+settings.register_profile("discreet", deadline=None, print_blob=True, max_examples=60)
+settings.load_profile("discreet")
+
+
+@pytest.fixture(scope="session")
+def club() -> Club:
+    return cinema_club()
+
+
+@pytest.fixture(scope="session")
+def small() -> Ratings:
+    """400 ratings of 40 people on 30 items, with levels and string ids."""
+    return random_ratings(40, 30, 400, seed=1)
+
+
+def random_ratings(users: int, items: int, count: int, seed: int, **scale: object) -> Ratings:
+    rng = np.random.default_rng(seed)
+    pairs = rng.choice(users * items, count, replace=False)
+    taste, quality = rng.normal(0, 0.7, users), rng.normal(0, 0.7, items)
+    user, item = pairs // items, pairs % items
+    rating = np.clip(np.rint(3.2 + taste[user] + quality[item] + rng.normal(0, 0.7, count)), 1, 5)
+    return Ratings.from_frame(
+        pl.DataFrame(
+            {
+                "user": [f"u{k}" for k in user],
+                "item": item + 100,
+                "rating": rating,
+                "epsilon": rng.uniform(0.1, 1.0, count),
+                "timestamp": rng.integers(0, 10**9, count),
+            }
+        )
+    )
+
+
+@pytest.fixture(scope="session")
+def real() -> Callable[[str], Ratings]:
+    """A real data set by name; the test is skipped, with a reason, where it is absent."""
+
+    def load(name: str) -> Ratings:
+        if datasets.find(name) is None:
+            pytest.skip(f"data set {name} is not here: set DISCREET_DATA to its folder")
+        return datasets.load_ratings(name)
+
+    return load

@@ -1,0 +1,184 @@
+"""Every compiled kernel equals its NumPy twin to rounding, for one and for two threads."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.kernels import cpu, reference, sha256
+from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
+from discreet.ratings import Order, Ratings
+from tests.conftest import random_ratings
+
+TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
+DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+THREADS = pytest.mark.parametrize("threads", [1, 2])
+SIZES = pytest.mark.parametrize("d", [1, 2, 7, 20])
+
+
+@pytest.fixture(scope="module")
+def data() -> Ratings:
+    # More than 4096 records, so that two threads are really used; some rows stay empty.
+    return random_ratings(300, 200, 9000, seed=5)
+
+
+def matrices(data: Ratings, d: int, dtype: Any, seed: int = 0) -> tuple[Any, Any]:
+    rng = np.random.default_rng(seed)
+    U, V = rng.normal(0, 0.4, (len(data.users), d)), rng.normal(0, 0.8, (len(data.items), d))
+    return U.astype(dtype), V.astype(dtype)
+
+
+def sides(data: Ratings, dtype: Any) -> list[tuple[Order, Any]]:
+    return [(o, o.values.astype(dtype)) for o in (data.by_user, data.by_item)]
+
+
+@given(st.lists(st.integers(0, 9)))
+def test_counting_order_is_a_stable_sort(keys: list[int]) -> None:
+    array = np.array(keys, dtype=np.int32)
+    for fast, slow in zip(
+        cpu.counting_order(array, 10), reference.counting_order(array, 10), strict=True
+    ):
+        assert (fast == slow).all()
+
+
+@SIZES
+@DTYPES
+@THREADS
+def test_the_gradient_equals_its_twin(data: Ratings, d: int, dtype: Any, threads: int) -> None:
+    U, V = matrices(data, d, dtype)
+    for (order, r), own, other in zip(sides(data, dtype), (U, V), (V, U), strict=True):
+        outs = [(own.copy(), np.zeros(len(own))) for _ in range(2)]
+        ranges = record_ranges(order.rows, 0, len(r), threads)
+        assert len(ranges) == threads
+        run_ranges(
+            cpu.add_gradient, ranges, threads,
+            order.rows, order.cols, r, own, other, dtype(0.01), *outs[0],
+        )  # fmt: skip
+        reference.add_gradient(
+            0, len(r), order.rows, order.cols, r, own, other, dtype(0.01), *outs[1]
+        )
+        for fast, slow in zip(*outs, strict=True):
+            np.testing.assert_allclose(fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@SIZES
+@DTYPES
+@THREADS
+@pytest.mark.parametrize(("ridge", "per_record"), [(0.5, 0.0), (0.0, 0.05)])
+def test_the_ridge_solution_equals_its_twin(
+    data: Ratings, d: int, dtype: Any, threads: int, ridge: float, per_record: float
+) -> None:
+    _, V = matrices(data, d, dtype)
+    order, r = sides(data, dtype)[0]
+    linear = np.random.default_rng(1).normal(size=(len(data.users), d)).astype(dtype)
+    fast, slow = np.empty_like(linear), np.empty_like(linear)
+    run_ranges(
+        cpu.solve_ridge, row_ranges(order.ptr, threads), threads,
+        order.ptr, order.cols, r, V, dtype(ridge), dtype(per_record), linear, fast,
+    )  # fmt: skip
+    reference.solve_ridge(
+        0, len(slow), order.ptr, order.cols, r, V, ridge, per_record, linear, slow
+    )
+    # Single precision loses what the conditioning of the normal equations takes.
+    tolerance = 2e-2 if dtype is np.float32 else 1e-9
+    np.testing.assert_allclose(fast, slow, rtol=tolerance, atol=tolerance)
+
+
+def test_an_empty_row_without_regularisation_is_zero() -> None:
+    ptr, cols = np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    for kernel in (cpu.solve_ridge, reference.solve_ridge):
+        out = np.full((1, 2), np.nan)
+        kernel(0, 1, ptr, cols, np.zeros(0), np.ones((1, 2)), 0.0, 0.05, np.zeros((1, 2)), out)
+        assert (out == 0).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 7])
+@THREADS
+def test_the_huber_solution_equals_its_twin(data: Ratings, d: int, threads: int) -> None:
+    U, _ = matrices(data, d, np.float64)
+    cpu.project_rows(0, len(U), U)
+    order = data.by_item
+    r = order.values.astype(np.float64) - 3
+    eta = np.random.default_rng(2).normal(0, 5, (len(data.items), d))
+    fast, slow = np.empty_like(eta), np.empty_like(eta)
+    left_fast, left_slow = np.empty(len(eta)), np.empty(len(eta))
+    run_ranges(
+        cpu.solve_huber, row_ranges(order.ptr, threads), threads,
+        order.ptr, order.cols, r, U, 0.7, 0.8, eta, fast, left_fast,
+    )  # fmt: skip
+    reference.solve_huber(
+        0, len(eta), order.ptr, order.cols, r, U, 0.7, 0.8, eta, slow, left_slow
+    )
+    assert left_fast.max() < 1e-12
+    assert left_slow.max() < 1e-12
+    np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-9)
+
+
+def test_a_wide_huber_loss_is_least_squares(data: Ratings) -> None:
+    U, _ = matrices(data, 3, np.float64)
+    order = data.by_item
+    r = order.values.astype(np.float64)
+    eta = np.random.default_rng(2).normal(0, 5, (len(data.items), 3))
+    huber, ridge, left = np.empty_like(eta), np.empty_like(eta), np.empty(len(eta))
+    n = len(eta)
+    cpu.solve_huber(0, n, order.ptr, order.cols, r, U, 0.7, 1e9, eta, huber, left)
+    cpu.solve_ridge(0, n, order.ptr, order.cols, r, U, 0.7, 0.0, eta, ridge)
+    np.testing.assert_allclose(huber, ridge, rtol=1e-9, atol=1e-9)
+
+
+@DTYPES
+def test_projection_equals_its_twin_and_moves_nothing_inside(data: Ratings, dtype: Any) -> None:
+    U, _ = matrices(data, 8, dtype)
+    fast, slow = U.copy(), U.copy()
+    cpu.project_rows(0, len(U), fast)
+    reference.project_rows(0, len(U), slow)
+    np.testing.assert_allclose(fast, slow, rtol=TOLERANCE[dtype])
+    norms = np.linalg.norm(U, axis=1)
+    assert (norms > 1).any()
+    assert (fast[norms < 1] == U[norms < 1]).all()
+    assert np.linalg.norm(fast, axis=1).max() < 1 + TOLERANCE[dtype]
+
+
+@SIZES
+@DTYPES
+@THREADS
+def test_products_of_pairs_equal_their_twin(
+    data: Ratings, d: int, dtype: Any, threads: int
+) -> None:
+    U, V = matrices(data, d, dtype)
+    fast, slow = np.empty(len(data), dtype), np.empty(len(data), dtype)
+    arrays = (data.user, data.item, U, V)
+    run_ranges(cpu.dot_pairs, even_ranges(len(data), threads), threads, *arrays, fast)
+    reference.dot_pairs(0, len(data), *arrays, slow)
+    np.testing.assert_allclose(fast, slow, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@given(st.lists(st.binary(max_size=150), min_size=1, max_size=6), st.data())
+def test_hashes_equal_those_of_hashlib(texts: list[bytes], draw: st.DataObject) -> None:
+    key = np.frombuffer(draw.draw(st.binary(min_size=64, max_size=64)), dtype=np.uint8)
+    ptr = np.cumsum([0, *map(len, texts)])
+    packed = np.frombuffer(b"".join(texts), dtype=np.uint8)
+    rows = np.array([k for k, _ in enumerate(texts) for _ in texts], dtype=np.int32)
+    cols = np.array([k for _ in texts for k, _ in enumerate(texts)], dtype=np.int32)
+    fast, slow = np.empty((len(rows), 4)), np.empty((len(rows), 4))
+    for kernel, out in ((sha256.hash_pairs, fast), (reference.hash_pairs, slow)):
+        kernel(0, len(rows), key, rows, cols, packed, ptr, packed, ptr, out)
+    assert (fast == slow).all()
+
+
+def test_ranges_cover_everything_once_and_never_split_a_row(data: Ratings) -> None:
+    order = data.by_item
+    for threads in (1, 2, 3, 8):
+        for ranges, end in (
+            (row_ranges(order.ptr, threads), len(data.items)),
+            (record_ranges(order.rows, 0, len(data), threads), len(data)),
+            (even_ranges(len(data), threads), len(data)),
+        ):
+            flat = [edge for pair in ranges for edge in pair]
+            assert flat[0] == 0
+            assert flat[-1] == end
+            assert flat[1:-1:2] == flat[2::2]
+        cuts = [lo for lo, _ in record_ranges(order.rows, 0, len(data), threads)[1:]]
+        assert all(order.rows[cut] != order.rows[cut - 1] for cut in cuts)

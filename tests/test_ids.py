@@ -1,0 +1,74 @@
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import DataError, UnknownIdError
+from discreet.ids import Ids, id_series
+
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+# Surrogates cannot be encoded, and Polars refuses them like every UTF-8 reader.
+STRINGS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+@given(st.one_of(st.lists(INTEGERS, min_size=1), st.lists(STRINGS, min_size=1)))
+def test_rows_and_take_are_inverse(values: list[int] | list[str]) -> None:
+    ids = Ids.of(values, "user")
+    assert ids.take(ids.rows(values)).to_list() == values
+    assert ids.values.to_list() == sorted(set(values), key=_utf8_key)
+
+
+def _utf8_key(value: int | str) -> int | bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+@given(st.sets(INTEGERS, min_size=1), st.lists(INTEGERS))
+def test_an_unknown_integer_has_row_minus_one(known: set[int], wanted: list[int]) -> None:
+    ids = Ids.of(list(known), "item")
+    assert ((ids.rows(wanted) >= 0) == [w in known for w in wanted]).all()
+
+
+def test_dense_and_sparse_integers_give_the_same_rows() -> None:
+    dense = np.arange(5, 5000)
+    sparse = dense * 10**12
+    wanted = np.array([4, 5, 77, 4999, 5000, -3])
+    assert (Ids.of(dense, "u").rows(wanted) == Ids.of(sparse, "u").rows(wanted * 10**12)).all()
+
+
+def test_strict_names_the_unknown_id() -> None:
+    with pytest.raises(UnknownIdError, match="unknown item 'zz'"):
+        Ids.of(["a", "b"], "item").rows(["a", "zz"], strict=True)
+    with pytest.raises(UnknownIdError, match="unknown item 3: .*strings"):
+        Ids.of(["a", "b"], "item").rows([3], strict=True)
+
+
+def test_ids_of_another_kind_are_unknown() -> None:
+    assert Ids.of([1, 2], "item").rows(["1", "2"]).tolist() == [-1, -1]
+
+
+def test_whole_floats_and_categories_are_taken_as_ids() -> None:
+    assert id_series(pl.Series([1.0, 2.0]), "user").dtype == pl.Int64
+    assert id_series(pl.Series(["a"], dtype=pl.Categorical), "user").dtype == pl.String
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1.5], "integers or strings"),
+        ([True], "integers or strings"),
+        ([1, "a"], "all integers or all strings"),
+        ([1, None], "missing at row 2"),
+        (pl.Series([2**63], dtype=pl.UInt64), "64 bits"),
+    ],
+)
+def test_bad_ids_are_named(values: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        id_series(values, "user")
+
+
+def test_a_word_of_the_command_line_becomes_an_id() -> None:
+    assert Ids.of([1], "user").parse("17") == 17
+    assert Ids.of(["1"], "user").parse("17") == "17"
+    with pytest.raises(UnknownIdError, match="integers"):
+        Ids.of([1], "user").parse("x")
