@@ -27,7 +27,7 @@ def small() -> Ratings:
     return random_ratings(40, 30, 400, seed=1)
 
 
-def random_ratings(users: int, items: int, count: int, seed: int, **scale: object) -> Ratings:
+def random_ratings(users: int, items: int, count: int, seed: int) -> Ratings:
     rng = np.random.default_rng(seed)
     pairs = rng.choice(users * items, count, replace=False)
     taste, quality = rng.normal(0, 0.7, users), rng.normal(0, 0.7, items)

@@ -39,7 +39,7 @@ def test_dense_and_sparse_integers_give_the_same_rows() -> None:
 def test_strict_names_the_unknown_id() -> None:
     with pytest.raises(UnknownIdError, match="unknown item 'zz'"):
         Ids.of(["a", "b"], "item").rows(["a", "zz"], strict=True)
-    with pytest.raises(UnknownIdError, match="unknown item 3: .*strings"):
+    with pytest.raises(UnknownIdError, match=r"unknown item 3: .*strings"):
         Ids.of(["a", "b"], "item").rows([3], strict=True)
 
 

@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -72,7 +74,10 @@ def test_whole_and_half_stars_take_half_the_memory() -> None:
         ({"epsilon": [0.1, 0, 1]}, "epsilon must be finite and > 0: got 0 at row 2"),
         ({"epsilon": [0.1, float("nan"), 1]}, "epsilon must be finite and > 0: got nan at row 2"),
         ({"epsilon": [0.1, float("inf"), 1]}, "epsilon must be finite and > 0: got inf at row 2"),
-        ({"timestamp": ["2005-09-06", "soon", "2005-09-08"]}, "timestamp must be seconds or an ISO date: got 'soon'"),
+        (
+            {"timestamp": ["2005-09-06", "soon", "2005-09-08"]},
+            "timestamp must be seconds or an ISO date: got 'soon'",
+        ),
     ],
 )
 def test_a_bad_value_is_named_with_its_place(changes: dict[str, object], message: str) -> None:
@@ -131,11 +136,9 @@ def test_any_table_is_taken_or_refused_by_name(rows: dict[str, list[object]]) ->
     frame = pl.DataFrame(
         {name: pl.Series(_encodable(values), strict=False) for name, values in rows.items()}
     )
-    try:
+    # Anything but our own error fails the test by itself.
+    with contextlib.suppress(DiscreetError):
         ratings = Ratings.from_frame(frame)
-    except DiscreetError as error:
-        assert str(error)
-    else:
         assert ((ratings.rating >= 1) & (ratings.rating <= 5)).all()
 
 

@@ -60,7 +60,9 @@ def test_the_gradient_equals_its_twin(data: Ratings, d: int, dtype: Any, threads
             0, len(r), order.rows, order.cols, r, own, other, dtype(0.01), *outs[1]
         )
         for fast, slow in zip(*outs, strict=True):
-            np.testing.assert_allclose(fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype])
+            np.testing.assert_allclose(
+                fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype]
+            )
 
 
 @SIZES
@@ -108,9 +110,7 @@ def test_the_huber_solution_equals_its_twin(data: Ratings, d: int, threads: int)
         cpu.solve_huber, row_ranges(order.ptr, threads), threads,
         order.ptr, order.cols, r, U, 0.7, 0.8, eta, fast, left_fast,
     )  # fmt: skip
-    reference.solve_huber(
-        0, len(eta), order.ptr, order.cols, r, U, 0.7, 0.8, eta, slow, left_slow
-    )
+    reference.solve_huber(0, len(eta), order.ptr, order.cols, r, U, 0.7, 0.8, eta, slow, left_slow)
     assert left_fast.max() < 1e-12
     assert left_slow.max() < 1e-12
     np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-9)

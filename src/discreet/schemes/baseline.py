@@ -46,11 +46,12 @@ class Bias:
         require_nonnegative("shrink_items", self.shrink_items)
         require_nonnegative("shrink_users", self.shrink_users)
         data = over_catalogue(ratings, self.items)
-        mean = float(np.mean(data.rating, dtype=np.float64)) if len(data) else data.scale.middle
+        rating = data.rating.astype(np.float64)
+        mean = float(rating.mean()) if len(data) else data.scale.middle
         item_effects = _shrunk_means(
-            data.rating - mean, data.item, len(data.items), self.shrink_items
+            rating - mean, data.item, len(data.items), self.shrink_items
         )
-        residual = data.rating - mean - item_effects[data.item]
+        residual = rating - mean - item_effects[data.item]
         user_effects = _shrunk_means(residual, data.user, len(data.users), self.shrink_users)
         release = Release(
             items=public_items(data, self.items),

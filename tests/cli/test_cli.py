@@ -1,0 +1,187 @@
+"""The command line as a person uses it: a real process, its output, its exit status."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.io.club import Club
+from discreet.ratings import Ratings
+
+
+def run(
+    *words: str | Path, cwd: Path | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from discreet.cli import main; main()", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"} | env,
+        timeout=120,
+        check=False,
+    )
+
+
+def ok(*words: str | Path, **more: str) -> str:
+    done = run(*words, **more)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*words: str | Path, **more: str) -> str:
+    done = run(*words, **more)
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def table(small: Ratings, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("table") / "ratings.csv"
+    small.to_frame().write_csv(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def release(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fit") / "release"
+    ok("fit", table, "--gamma", "5", "-d", "4", "--out", folder)
+    return folder
+
+
+def test_every_command_explains_itself_with_an_example() -> None:
+    overview = ok("--help")
+    for command in ("demo", "fit", "recommend", "evaluate", "inspect", "data"):
+        assert command in overview
+    for command in ("demo", "fit", "recommend", "evaluate", "inspect"):
+        text = ok(command, "--help")
+        assert re.search(r"Examples?:\n +discreet " + command, text), text
+    assert ok("--version").startswith("discreet ")
+
+
+def test_the_demo_does_the_whole_job(tmp_path: Path) -> None:
+    shown = ok("demo", "--out", tmp_path / "demo")
+    for name in ("PMF", "DP-PMF", "PDP-PMF", "synthetic", "unproven", "Ten films for"):
+        assert name in shown
+    assert (tmp_path / "demo" / "errors.png").stat().st_size > 10_000
+    assert "operating system" in ok("inspect", tmp_path / "demo" / "release")
+
+
+def test_fit_inspect_and_recommend_belong_together(
+    table: Path, release: Path, tmp_path: Path
+) -> None:
+    shown = ok("inspect", release)
+    assert "PDP-PMF, printed" in shown
+    assert "epsilons of all ratings of one person add up" in shown
+    certificate = json.loads(ok("inspect", release, "--json"))
+    assert certificate["status"] == "unproven"
+    (tmp_path / "mine.csv").write_text("item,rating\n101,5\n102,1\n")
+    lines = ok("recommend", release, "--ratings", tmp_path / "mine.csv", "-n", "3")
+    assert len(re.findall(r"^ *[123] ", lines, re.MULTILINE)) == 3
+    out = tmp_path / "lists.parquet"
+    ok("recommend", release, "--ratings", table, "--out", out, "-n", "2")
+    lists = pl.read_parquet(out)
+    assert lists.columns == ["user", "item", "rank", "score", "title"]
+    assert lists.height == 80
+    one = ok("recommend", release, "--ratings", table, "--user", "u3", "-n", "2")
+    both = lists.filter(pl.col("user") == "u3")["item"].to_list()
+    assert [int(i) for i in re.findall(r"^ *[12] +. +(\d+)", one, re.MULTILINE)] == both
+    assert ok("recommend", release)  # nobody's ratings: the same list for everybody
+
+
+def test_fit_prints_no_secret_unless_asked(table: Path, tmp_path: Path) -> None:
+    words = ("fit", table, "--gamma", "5", "-d", "2", "--out", tmp_path / "r", "--k1", "3")
+    plain = run(*words)
+    assert "400" not in plain.stdout + plain.stderr  # the number of ratings
+    assert "RMSE" not in plain.stdout
+    traced = ok(*words, "--trace")
+    assert "training RMSE" in traced
+    assert "for you" in traced
+
+
+def test_evaluate_compares_and_warns(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.csv"
+    shown = ok(
+        "evaluate", table, "--scheme", "bias", "--scheme", "pmf", "--scheme", "pdp-pmf",
+        "--gamma", "5", "-d", "3", "--folds", "3", "--top", "5", "--out", out,
+    )  # fmt: skip
+    assert "means over 3 folds" in shown
+    assert "spends privacy that no certificate counts" in shown
+    assert pl.read_csv(out).height == 9
+    assert "held out" in ok("evaluate", table, "--scheme", "bias", "--by-time", "0.2")
+
+
+def test_a_repeated_fit_with_a_seed_gives_the_same_release(table: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        ok("fit", table, "--gamma", "5", "-d", "2", "--seed", "3", "--out", tmp_path / name)
+    for file in ("items.arrow", "model.json", "certificate.json"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    assert "protects nobody" in ok("inspect", tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "nowhere.csv"], "error: no file or folder nowhere.csv"),
+        (["fit", "TABLE", "--privacy", "sometimes"], "error: --privacy must be"),
+        (["fit", "TABLE", "--privacy", "uniform:-1"], "error: epsilon must be finite and > 0"),
+        (["fit", "TABLE", "--privacy", "groups:f_x=1"], "error: --privacy groups has no 'f_x'"),
+        (["fit", "TABLE", "--max-level", "0.5"], "error: epsilon must be within the declared"),
+        (["fit", "TABLE", "--threshold", "0"], "error: threshold must be > 0: got 0.0"),
+        (["fit", "TABLE", "--threshold", "much"], "error: --threshold must be a number or 'mean'"),
+        (["fit", "TABLE", "-d", "0"], "error: factors must be a whole number >= 1: got 0"),
+        (["fit", "TABLE", "--gamma", "5000"], "error: gamma = 5000 diverges"),
+        (["fit", "TABLE", "--scale", "2:5"], "error: .*rating must be within the scale 2..5"),
+        (["fit", "TABLE", "--columns", "user"], "error: --columns needs NAME=VALUE"),
+        (["fit", "TABLE", "--columns", "user=who"], "error: .*no column 'who'"),
+        (["fit", "TABLE", "--scheme", "dp-pmf"], "error: DP-PMF needs one level for everybody"),
+        (["fit", "TABLE", "--items", "none.csv"], "error: no file or folder none.csv"),
+        (["fit", "ml-20m"], "error: data set 'ml-20m' is not here. Fetch it with"),
+        (["recommend", "nowhere"], "error: nowhere is not a release"),
+        (["inspect", "/"], "error: / is not a whole release"),
+        (["recommend", "RELEASE", "--out", "x.docx"], "error: cannot tell the format of x.docx"),
+        (["recommend", "RELEASE", "--ratings", "TABLE", "--user", "ghost"], "error: unknown user"),
+        (["evaluate", "TABLE", "--hold-out", "2"], "error: the test fraction must be"),
+        (["data", "path", "ml-20m"], "error: data set 'ml-20m' is not here"),
+        (["data", "get", "netflix"], "error: data set 'netflix' cannot be fetched"),
+    ],
+)
+def test_a_mistake_is_one_line_without_a_traceback(
+    words: list[str], message: str, table: Path, release: Path, tmp_path: Path
+) -> None:
+    filled = [{"TABLE": str(table), "RELEASE": str(release)}.get(w, w) for w in words]
+    nothing = {"DISCREET_DATA": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    assert re.match(message, refused(*filled, cwd=tmp_path, **nothing))
+
+
+def test_fit_checks_its_output_folder_before_it_trains(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    message = refused("fit", table, "--gamma", "5000", "--out", tmp_path / "file" / "r")
+    assert "cannot write the release" in message
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis").write_text("")
+    assert "is not a release" in refused("fit", table, "--out", tmp_path / "full")
+
+
+def test_a_failed_fit_leaves_the_old_release_whole(table: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    ok("fit", table, "--gamma", "5", "-d", "2", "--out", folder)
+    before = {p.name: p.read_bytes() for p in folder.iterdir()}
+    refused("fit", table, "--gamma", "5000", "--out", folder)
+    assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
+    assert [p.name for p in tmp_path.iterdir()] == ["r"]
+
+
+def test_data_sets_are_listed_with_their_places(club: Club, tmp_path: Path) -> None:
+    club.ratings.to_frame().write_parquet(tmp_path / "ml-1m.parquet")
+    shown = ok("data", "list", DISCREET_DATA=str(tmp_path))
+    assert "embedded" in shown
+    assert "ml-25m" in shown
+    path = ok("data", "path", "ml-1m", DISCREET_DATA=str(tmp_path))
+    assert path.strip() == str(tmp_path / "ml-1m.parquet")
