@@ -281,7 +281,8 @@ def _parsed_times(column: pl.Series, where: _Where) -> pl.Series:
     formats = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
     times = column.to_frame().select(
         pl.coalesce(
-            pl.col("time").str.strptime(pl.Datetime("us"), f, strict=False, exact=True) for f in formats
+            pl.col("time").str.strptime(pl.Datetime("us"), f, strict=False, exact=True)
+            for f in formats
         )
     )["time"]
     unread = times.is_null() & column.is_not_null()

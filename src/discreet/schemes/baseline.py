@@ -48,9 +48,7 @@ class Bias:
         data = over_catalogue(ratings, self.items)
         rating = data.rating.astype(np.float64)
         mean = float(rating.mean()) if len(data) else data.scale.middle
-        item_effects = _shrunk_means(
-            rating - mean, data.item, len(data.items), self.shrink_items
-        )
+        item_effects = _shrunk_means(rating - mean, data.item, len(data.items), self.shrink_items)
         residual = rating - mean - item_effects[data.item]
         user_effects = _shrunk_means(residual, data.user, len(data.users), self.shrink_users)
         release = Release(

@@ -204,9 +204,10 @@ class DPPMF:
         }
         if self.variant == "printed":
             parameters["k2"] = self.k2
-        for name in ("lambda_v", "kappa"):
-            if getattr(self, name) is not None:
-                parameters[name] = getattr(self, name)
+        usual = "1/(e^(t/2) - 1)" if self.variant == "repaired" else 0.01
+        parameters["lambda_v"] = usual if self.lambda_v is None else self.lambda_v
+        if self.variant == "repaired":
+            parameters["kappa"] = "span/4" if self.kappa is None else self.kappa
         return paper_certificate(
             scheme="PDP-PMF" if isinstance(self, PDPPMF) else "DP-PMF",
             variant=self.variant,

@@ -1,0 +1,47 @@
+"""The documentation runs: code blocks, links, and the table of proofs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), {})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+        if not target.startswith("http"):
+            assert (page.parent / target).exists(), target
+
+
+def test_every_section_that_a_certificate_links_to_exists() -> None:
+    sources = (ROOT / "src").rglob("*.py")
+    links = {m for s in sources for m in re.findall(r'"(docs/[^"{]*)', s.read_text())}
+    assert links
+    for link in links:
+        page, _, section = link.partition("#")
+        headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+        anchors = {h.lower().replace(" ", "-") for h in headings}
+        assert not section or section in anchors, link
+    for variant in ("printed", "stated", "repaired"):
+        assert f"\n## {variant}\n" in (ROOT / "docs/paper-schemes.md").read_text()
+
+
+def test_every_proof_names_tests_that_exist() -> None:
+    table = (ROOT / "docs/proofs/README.md").read_text()
+    named = re.findall(r"`(tests/[^`]+)`", table)
+    assert named
+    for path in named:
+        assert (ROOT / path).exists(), path
+    for proof in (ROOT / "docs/proofs").glob("*.md"):
+        assert proof.name == "README.md" or f"({proof.name})" in table
