@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.cpu import solve_ridge
-from discreet.kernels.threads import row_ranges, run_ranges, thread_count
+from discreet.kernels.cpu import dot_pairs, solve_ridge
+from discreet.kernels.threads import even_ranges, row_ranges, run_ranges, thread_count
 
 Array = NDArray[Any]
+FAMILY_SHRINK = 1.5
+"""A family's mean residual counts as if so many more ratings of it had been as predicted."""
 _BLOCK = 1 << 22
 """How many scores are held at once: memory stays bounded however many people are served."""
 
@@ -25,12 +27,31 @@ class FoldIn:
 
 
 class Shelf(NamedTuple):
-    """What is scored: score = base_j + u . v_j."""
+    """What is scored: score = base_j + u . v_j + what the person thinks of the item's families."""
 
     base: Array
     factors: Array
     prior: Array
     """The coefficients of somebody of whom nothing is known."""
+    families: tuple[NDArray[np.int32], ...] = ()
+    """For every grouping the family of each item, -1 for none."""
+
+
+class Own(NamedTuple):
+    """People's own ratings: person p rated items[ptr[p]:ptr[p+1]], by catalogue row."""
+
+    ptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    ratings: Array
+
+
+class People(NamedTuple):
+    """People as their own ratings show them; never part of a release."""
+
+    coefficients: Array
+    family_keys: tuple[Array, ...]
+    """For every grouping, person * (number of families) + family, in ascending order."""
+    family_effects: tuple[Array, ...]
 
 
 def typical_person(factors: Array, middle: float) -> Array:
@@ -48,15 +69,15 @@ def typical_person(factors: Array, middle: float) -> Array:
     return np.linalg.solve(gram + ridge * np.eye(d), target).astype(factors.dtype)
 
 
-def fold_in(
-    shelf: Shelf, ptr: Array, items: Array, ratings: Array, how: FoldIn, threads: int | None = None
-) -> Array:
-    """Each person's coefficients from their own ratings: person p rated items[ptr[p]:ptr[p+1]].
+def fold_in(shelf: Shelf, own: Own, how: FoldIn, threads: int | None = None) -> People:
+    """Each person's coefficients and family effects from their own ratings.
 
-    u_p = argmin sum_j (r_pj - base_j - u . v_j)^2 + (ridge + ridge_per_rating n_p) |u - prior|^2
+    u_p = argmin sum_j (r_pj - base_j - u . v_j)^2 + (ridge + ridge_per_rating n_p) |u - prior|^2;
+    then, grouping by grouping, the sum of the residuals in a family over their number + 1.5.
     """
     dtype = shelf.factors.dtype
-    residual = ratings - shelf.base[items] - shelf.factors[items] @ shelf.prior
+    ptr, items, ratings = own
+    known = shelf.base[items] + shelf.factors[items] @ shelf.prior
     out = np.empty((len(ptr) - 1, shelf.factors.shape[1]), dtype=dtype)
     workers = thread_count(threads)
     run_ranges(
@@ -65,29 +86,69 @@ def fold_in(
         workers,
         ptr,
         items,
-        residual.astype(dtype),
+        (ratings - known).astype(dtype),
         shelf.factors,
         dtype.type(how.ridge),
         dtype.type(how.ridge_per_rating),
         np.zeros((1, out.shape[1]), dtype=dtype),
         out,
     )
-    return out + shelf.prior
+    coefficients = out + shelf.prior
+    if not shelf.families:
+        return People(coefficients, (), ())
+    who = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    residual = ratings - shelf.base[items] - _dots(coefficients, shelf.factors, who, items, workers)
+    keys, effects = [], []
+    for codes in shelf.families:
+        grouped = codes[items] >= 0
+        key, place = np.unique(
+            who[grouped] * _families(codes) + codes[items[grouped]], return_inverse=True
+        )
+        counts = np.bincount(place, minlength=len(key))
+        sums = np.bincount(place, weights=residual[grouped], minlength=len(key))
+        effect = sums / (counts + FAMILY_SHRINK)
+        residual[grouped] -= effect[place]
+        keys.append(key)
+        effects.append(effect)
+    return People(coefficients, tuple(keys), tuple(effects))
+
+
+def score_pairs(
+    shelf: Shelf, people: People, who: Array, what: Array, threads: int | None = None
+) -> NDArray[np.float64]:
+    """The score of every pair (who[k], what[k])."""
+    workers = thread_count(threads)
+    scores = shelf.base[what].astype(np.float64)
+    scores += _dots(people.coefficients, shelf.factors, who, what, workers)
+    for codes, keys, effects in zip(
+        shelf.families, people.family_keys, people.family_effects, strict=True
+    ):
+        if len(keys) == 0:
+            continue
+        wanted = who.astype(np.int64) * _families(codes) + codes[what]
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        scores += np.where((codes[what] >= 0) & (keys[place] == wanted), effects[place], 0.0)
+    return scores
 
 
 def top_n(
-    shelf: Shelf, people: Array, ptr: Array, items: Array, n: int, *, exclude_rated: bool = True
+    shelf: Shelf, people: People, own: Own, n: int, *, exclude_rated: bool = True
 ) -> tuple[Array, Array, Array]:
     """The n best items for each person: (person, item, score), best first, ties by item order.
 
     Somebody with fewer than n unrated items gets as many as there are.
     """
     n = min(n, len(shelf.base))
+    count = len(people.coefficients)
     step = max(1, _BLOCK // max(1, len(shelf.base)))
-    blocks = [
-        _top_block(shelf, people, ptr, items, n, exclude_rated, lo, min(lo + step, len(people)))
-        for lo in range(0, len(people), step)
-    ]
+    blocks = []
+    for lo in range(0, count, step):
+        hi = min(lo + step, count)
+        scores = _score_block(shelf, people, lo, hi)
+        if exclude_rated:
+            rated = np.repeat(np.arange(hi - lo), np.diff(own.ptr[lo : hi + 1]))
+            scores[rated, own.items[own.ptr[lo] : own.ptr[hi]]] = -np.inf
+        blocks.append(_best(scores, n, lo))
     if not blocks:
         empty = np.empty(0, dtype=np.int64)
         return empty, empty, np.empty(0)
@@ -95,21 +156,38 @@ def top_n(
     return who, what, score
 
 
-def _top_block(
-    shelf: Shelf, people: Array, ptr: Array, items: Array, n: int, exclude: bool, lo: int, hi: int
-) -> tuple[Array, Array, Array]:
-    scores = people[lo:hi] @ shelf.factors.T + shelf.base
-    if exclude:
-        who = np.repeat(np.arange(hi - lo), np.diff(ptr[lo : hi + 1]))
-        scores[who, items[ptr[lo] : ptr[hi]]] = -np.inf
-    best = np.argpartition(scores, len(shelf.base) - n, axis=1)[:, len(shelf.base) - n :]
+def _score_block(shelf: Shelf, people: People, lo: int, hi: int) -> Array:
+    """The scores of all items for the people lo..hi."""
+    scores = people.coefficients[lo:hi] @ shelf.factors.T + shelf.base
+    for codes, keys, effects in zip(
+        shelf.families, people.family_keys, people.family_effects, strict=True
+    ):
+        size = _families(codes)
+        first, last = np.searchsorted(keys, [lo * size, hi * size])
+        table = np.zeros((hi - lo, size + 1), dtype=scores.dtype)  # the last column is for -1
+        table[keys[first:last] // size - lo, keys[first:last] % size] = effects[first:last]
+        scores += table[:, codes]
+    return np.asarray(scores)
+
+
+def _best(scores: Array, n: int, first_person: int) -> tuple[Array, Array, Array]:
+    count, items = scores.shape
+    best = np.argpartition(scores, items - n, axis=1)[:, items - n :]
     best.sort(axis=1)  # item order first, so that the stable sort below breaks ties by it
     picked = np.take_along_axis(scores, best, axis=1)
     order = np.argsort(-picked, axis=1, kind="stable")
-    best, picked = (
-        np.take_along_axis(best, order, axis=1),
-        np.take_along_axis(picked, order, axis=1),
-    )
-    who = np.repeat(np.arange(lo, hi), n)
+    best = np.take_along_axis(best, order, axis=1)
+    picked = np.take_along_axis(picked, order, axis=1)
+    who = np.repeat(np.arange(first_person, first_person + count), n)
     kept = np.isfinite(picked).ravel()
     return who[kept], best.ravel()[kept], picked.ravel()[kept].astype(np.float64)
+
+
+def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:
+    out = np.empty(len(who), dtype=V.dtype)
+    run_ranges(dot_pairs, even_ranges(len(who), workers), workers, who, what, U, V, out)
+    return out
+
+
+def _families(codes: NDArray[np.int32]) -> int:
+    return int(codes.max(initial=-1)) + 1

@@ -201,6 +201,17 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
         residual[j] = math.sqrt(_dot(g, g)) / size if size > 0 else 0.0
 
 
+@njit(cache=True, nogil=True)
+def add_votes(lo, hi, items, r, units, least, span, against, in_favour):  # type: ignore[no-untyped-def]
+    """in_favour[j] += floor(units share), against[j] += the rest, share = (r - least) / span."""
+    for k in range(lo, hi):
+        share = min(max((np.float64(r[k]) - least) / span, 0.0), 1.0)
+        whole = np.int64(units[k])
+        part = np.int64(whole * share)
+        in_favour[items[k]] += part
+        against[items[k]] += whole - part
+
+
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def dot_pairs(lo, hi, rows, cols, U, V, out):  # type: ignore[no-untyped-def]
     """out[k] = u_rows[k] . v_cols[k]."""

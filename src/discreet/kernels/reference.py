@@ -98,6 +98,21 @@ def solve_huber(
         residual[j] = np.linalg.norm(g) / size if size > 0 else 0.0
 
 
+def add_votes(
+    lo: int, hi: int, items: Array, r: Array, units: Array, least: float, span: float,
+    against: Array, in_favour: Array,
+) -> None:  # fmt: skip
+    """in_favour[j] += floor(units share), against[j] += the rest, share = (r - least) / span.
+
+    The share is clipped to 0..1, so the two integers always add up to the record's units.
+    """
+    share = np.clip((r[lo:hi].astype(np.float64) - least) / span, 0, 1)
+    whole = units[lo:hi].astype(np.int64)
+    part = np.floor(whole * share).astype(np.int64)
+    np.add.at(in_favour, items[lo:hi], part)
+    np.add.at(against, items[lo:hi], whole - part)
+
+
 def dot_pairs(lo: int, hi: int, rows: Array, cols: Array, U: Array, V: Array, out: Array) -> None:
     """out[k] = u_rows[k] . v_cols[k]."""
     out[lo:hi] = np.einsum("kd,kd->k", U[rows[lo:hi]], V[cols[lo:hi]])

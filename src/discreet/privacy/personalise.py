@@ -18,6 +18,9 @@ DATA_THRESHOLDS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"mean": np.m
 
 Threshold = float | str
 
+ONE_VOTE = 1 << 20
+"""Votes are counted in integers, in units of 2^-20: sums then depend on no order."""
+
 
 def check_threshold(threshold: Threshold) -> Threshold:
     """A number above zero, "mean" or "max"."""
@@ -42,6 +45,17 @@ def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
     m = np.minimum(np.asarray(epsilon, dtype=np.float64), t)
     # exp overflows for large t; this form does not, and keeps its digits for small eps.
     return np.asarray(np.exp(m - t) * np.expm1(-m) / np.expm1(-t))
+
+
+def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
+    """Each record's weight w = min(1, eps/t) in units of 2^-20, rounded down.
+
+    >>> weigh(np.array([0.25, 3.0]), 1.0).tolist()
+    [262144, 1048576]
+    """
+    # The shave keeps a quotient that floating point rounded up from reaching the next unit.
+    share = np.where(levels < t, levels / t * (1 - 2.0**-50), 1.0)
+    return np.floor(share * ONE_VOTE).astype(np.int32)
 
 
 def sample(
