@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.schemes.dppmf import DPPMF as DPPMF
     from discreet.schemes.dppmf import PDPPMF as PDPPMF
     from discreet.schemes.pmf import PMF as PMF
+    from discreet.schemes.tally import Tally as Tally
 
 __version__ = "0.1.0"
 
@@ -52,6 +53,7 @@ _HOMES = {
     "Release": "release",
     "Split": "evaluate.splits",
     "Status": "privacy.certificate",
+    "Tally": "schemes.tally",
     "by_time": "evaluate.splits",
     "cinema_club": "io.club",
     "cross_validate": "evaluate.crossval",

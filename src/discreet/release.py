@@ -10,7 +10,8 @@ import math
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,12 +24,14 @@ from discreet.errors import DataError, OutputError, ReleaseError, require_count
 from discreet.ids import Id, Ids
 from discreet.items import Items
 from discreet.privacy.certificate import Certificate
-from discreet.recommend import FoldIn, Shelf, fold_in, top_n
+from discreet.recommend import FoldIn, Own, Shelf, fold_in, score_pairs, top_n
 from discreet.scale import RatingScale
+from discreet.tallies import Tallies
 
 FORMAT = 1
 ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
-_EFFECT, _FACTORS = "_effect", "_factors"
+_EFFECT, _FACTORS, _FAMILY = "_effect", "_factors", "_family_"
+_TALLIES = ("_against", "_in_favour", "_noise_variance")
 
 Array = NDArray[Any]
 
@@ -49,6 +52,12 @@ class Release:
     fold_in: FoldIn
     scale: RatingScale
     certificate: Certificate
+    factor_names: tuple[str, ...] = ()
+    """What the factors are, where they are more than numbers."""
+    families: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    """For every grouping of the items the family of each, -1 for none."""
+    tallies: Tallies | None = None
+    """The noisy tallies behind mean and effects: what the next batch is added to."""
 
     def __post_init__(self) -> None:
         count, d = len(self.items), self.item_factors.shape[-1]
@@ -59,6 +68,13 @@ class Release:
                 f"{count} items need as many factor rows, and the prior as many entries as a row: "
                 f"got {self.item_factors.shape} and {self.prior.shape}"
             )
+        if len(self.factor_names) not in (0, d):
+            raise ReleaseError(f"{d} factors need as many names: got {len(self.factor_names)}")
+        for name, codes in self.families.items():
+            if codes.shape != (count,) or not ((codes >= -1) & (codes < count)).all():
+                raise ReleaseError(f"the families by {name!r} do not fit {count} items")
+        if self.tallies is not None and len(self.tallies) != count:
+            raise ReleaseError(f"{count} items need as many tallies: got {len(self.tallies)}")
         for name in ("item_effects", "item_factors", "prior"):
             if not np.isfinite(getattr(self, name)).all():
                 raise ReleaseError(f"the release's {name} hold a number that is not finite")
@@ -78,7 +94,14 @@ class Release:
             (self.mean + self.item_effects).astype(self.item_factors.dtype),
             self.item_factors,
             self.prior.astype(self.item_factors.dtype),
+            tuple(self.families.values()),
         )
+
+    @cached_property
+    def typical_scores(self) -> NDArray[np.float64]:
+        """What somebody of whom nothing is known is predicted to think of every item."""
+        scores = self.shelf.base + self.item_factors @ self.shelf.prior
+        return np.asarray(scores, dtype=np.float64)
 
     def recommend(
         self, my_items: Any, my_ratings: Any, n: int = 10, *, exclude_rated: bool = True
@@ -88,22 +111,17 @@ class Release:
         Items that the release does not know are passed over. Without any rating, the answer is
         the same for everybody.
         """
-        rows, ratings = self._own(my_items, my_ratings)
-        ptr = np.array([0, len(rows)], dtype=np.int64)
-        table = self.recommend_rows(ptr, rows, ratings, n, exclude_rated=exclude_rated, threads=1)
+        own = self._own(my_items, my_ratings)
+        table = self.recommend_rows(own, n, exclude_rated=exclude_rated, threads=1)
         return table.drop("person")
 
     def recommend_rows(
-        self, ptr: Array, rows: Array, ratings: Array, n: int,
-        *, exclude_rated: bool = True, threads: int | None = None,
-    ) -> pl.DataFrame:  # fmt: skip
-        """`recommend` for many people: person p rated catalogue rows rows[ptr[p]:ptr[p+1]].
-
-        Frame person (0, 1, ...), item, rank, score.
-        """
+        self, own: Own, n: int, *, exclude_rated: bool = True, threads: int | None = None
+    ) -> pl.DataFrame:
+        """`recommend` for many people at once: frame person (0, 1, ...), item, rank, score."""
         require_count("n", n)
-        people = fold_in(self.shelf, ptr, rows, ratings, self.fold_in, threads)
-        who, best, score = top_n(self.shelf, people, ptr, rows, n, exclude_rated=exclude_rated)
+        people = fold_in(self.shelf, own, self.fold_in, threads)
+        who, best, score = top_n(self.shelf, people, own, n, exclude_rated=exclude_rated)
         return pl.DataFrame(
             {
                 "person": who,
@@ -117,16 +135,13 @@ class Release:
         self, my_items: Any, my_ratings: Any, items: Any, *, clip: bool = True
     ) -> NDArray[np.float64]:
         """One person's predicted rating of each item; the mean for an item not in the release."""
-        rows, ratings = self._own(my_items, my_ratings)
-        ptr = np.array([0, len(rows)], dtype=np.int64)
-        person = fold_in(self.shelf, ptr, rows, ratings, self.fold_in, threads=1)[0]
+        person = fold_in(self.shelf, self._own(my_items, my_ratings), self.fold_in, threads=1)
         wanted = self.item_ids.rows(items)
-        scores = self.shelf.base[wanted] + self.item_factors[wanted] @ person
-        unknown = float(np.mean(self.shelf.base + self.item_factors @ self.prior))
-        predicted = np.where(wanted >= 0, scores, unknown).astype(np.float64)
+        scores = score_pairs(self.shelf, person, np.zeros_like(wanted), wanted, threads=1)
+        predicted = np.where(wanted >= 0, scores, float(self.typical_scores.mean()))
         return self.scale.clip(predicted) if clip else predicted
 
-    def _own(self, my_items: Any, my_ratings: Any) -> tuple[Array, Array]:
+    def _own(self, my_items: Any, my_ratings: Any) -> Own:
         """One person's ratings as rows of the catalogue, checked by name."""
         ids: list[Id] = list(my_items)
         try:
@@ -146,7 +161,8 @@ class Release:
                 f"for item {ids[k]!r}"
             )
         rows = self.item_ids.rows(ids)
-        return rows[rows >= 0], ratings[rows >= 0]
+        known = rows >= 0
+        return Own(np.array([0, known.sum()], dtype=np.int64), rows[known], ratings[known])
 
     def save(self, folder: str | Path) -> Path:
         """Write the release; an old one at the same place is replaced whole or left whole."""
@@ -164,8 +180,12 @@ class Release:
         return target
 
     def _files(self) -> dict[str, bytes]:
+        columns = {_EFFECT: self.item_effects, _FACTORS: self.item_factors}
+        columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(self.families.values())}
+        if self.tallies is not None:
+            columns |= {name: getattr(self.tallies, name[1:]) for name in _TALLIES}
         table = self.items.frame.with_columns(
-            pl.Series(_EFFECT, self.item_effects), pl.Series(_FACTORS, self.item_factors)
+            pl.Series(name, values) for name, values in columns.items()
         )
         buffer = io.BytesIO()
         table.write_ipc(buffer)
@@ -174,6 +194,9 @@ class Release:
             "scale": [self.scale.lo, self.scale.hi],
             "mean": self.mean,
             "prior": [float(p) for p in self.prior],
+            "factor_names": list(self.factor_names),
+            "families": list(self.families),
+            "shared_noise": None if self.tallies is None else self.tallies.shared_noise,
             "fold_in": {
                 "ridge": self.fold_in.ridge,
                 "ridge_per_rating": self.fold_in.ridge_per_rating,
@@ -198,7 +221,10 @@ class Release:
                     "the files do not match the certificate's digest: they were changed or "
                     "damaged after the release was made; get it again from its publisher"
                 )
-            return cls(**_model(raw[MODEL]), **_items(raw[ITEMS]), certificate=certificate)
+            model = _model(raw[MODEL])
+            families, shared_noise = model.pop("families"), model.pop("shared_noise")
+            items = _items(raw[ITEMS], families, shared_noise)
+            return cls(**model, **items, certificate=certificate)
         except (ReleaseError, DataError) as error:
             raise ReleaseError(f"{source}: {error}") from None
 
@@ -245,6 +271,9 @@ def _model(raw: bytes) -> dict[str, Any]:
             "scale": RatingScale(*map(float, model["scale"])),
             "mean": float(model["mean"]),
             "prior": np.array([float(p) for p in model["prior"]]),
+            "factor_names": tuple(str(name) for name in model["factor_names"]),
+            "families": [str(name) for name in model["families"]],
+            "shared_noise": model["shared_noise"],
             "fold_in": FoldIn(
                 float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
             ),
@@ -255,19 +284,35 @@ def _model(raw: bytes) -> dict[str, Any]:
         raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
 
 
-def _items(raw: bytes) -> dict[str, Any]:
+def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> dict[str, Any]:
     try:
         table = pl.read_ipc(io.BytesIO(raw))
         effects = table[_EFFECT].cast(pl.Float64).to_numpy()
         factors = table[_FACTORS].to_numpy()
-        items = Items.from_frame(table.drop(_EFFECT, _FACTORS))
+        families = {
+            name: table[f"{_FAMILY}{k}"].cast(pl.Int32).to_numpy()
+            for k, name in enumerate(family_names)
+        }
+        tallies = None
+        if shared_noise is not None:
+            against, in_favour = (table[n].cast(pl.Int64).to_numpy() for n in _TALLIES[:2])
+            variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
+            tallies = Tallies(against, in_favour, variance, bool(shared_noise))
+        public = [name for name in table.columns if not name.startswith("_")]
+        items = Items.from_frame(table.select(public))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
     if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):
         raise ReleaseError(f"{ITEMS} holds no matrix of factors")
     if not items.ids.values.equals(table["item"].cast(items.ids.values.dtype)):
         raise ReleaseError(f"{ITEMS} is not in canonical order")
-    return {"items": items, "item_effects": effects, "item_factors": factors}
+    return {
+        "items": items,
+        "item_effects": effects,
+        "item_factors": factors,
+        "families": families,
+        "tallies": tallies,
+    }
 
 
 def _is_release_or_empty(folder: Path) -> bool:

@@ -70,6 +70,7 @@ def _recommendations(
     import polars as pl
 
     from discreet.io.tables import read_people
+    from discreet.recommend import Own
 
     if path is None:
         table = release.recommend([], [], n)
@@ -79,9 +80,8 @@ def _recommendations(
             who = people.users.rows([people.users.parse(user)], strict=True)[0]
             people = people.subset(people.user == who)
         known = people.with_items(release.item_ids).by_user
-        table = release.recommend_rows(
-            known.ptr, known.cols, known.values, n, exclude_rated=exclude_rated
-        )
+        own = Own(known.ptr, known.cols, known.values)
+        table = release.recommend_rows(own, n, exclude_rated=exclude_rated)
         ids = people.users.take(table["person"])
         table = table.drop("person").insert_column(0, ids.alias("user"))
         if user is not None or len(people.users) == 1:

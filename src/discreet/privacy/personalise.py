@@ -12,14 +12,12 @@ from discreet.errors import require_choice, require_positive
 from discreet.privacy.hashing import pair_uniforms
 from discreet.privacy.noise import Randomness
 from discreet.ratings import Ratings
+from discreet.tallies import ONE_VOTE
 
 # Computed from the ratings at hand, so one record moves everybody's probability: never proven.
 DATA_THRESHOLDS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"mean": np.mean, "max": np.max}
 
 Threshold = float | str
-
-ONE_VOTE = 1 << 20
-"""Votes are counted in integers, in units of 2^-20: sums then depend on no order."""
 
 
 def check_threshold(threshold: Threshold) -> Threshold:
@@ -55,7 +53,7 @@ def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
     """
     # The shave keeps a quotient that floating point rounded up from reaching the next unit.
     share = np.where(levels < t, levels / t * (1 - 2.0**-50), 1.0)
-    return np.floor(share * ONE_VOTE).astype(np.int32)
+    return np.asarray(np.floor(share * ONE_VOTE), dtype=np.int32)
 
 
 def sample(
@@ -66,7 +64,19 @@ def sample(
     *,
     threads: int | None = None,
 ) -> Ratings:
-    """Algorithm 1, RSM: keep each record with its inclusion probability.
+    """Algorithm 1, RSM: keep each record with its inclusion probability."""
+    probability = inclusion_probability(levels, t)
+    return ratings.subset(keep_records(ratings, probability, randomness, threads=threads))
+
+
+def keep_records(
+    ratings: Ratings,
+    probability: NDArray[np.float64],
+    randomness: Randomness,
+    *,
+    threads: int | None = None,
+) -> NDArray[np.bool_]:
+    """Which records are kept, each with its own probability.
 
     The coin is a keyed hash of (user, item), so it belongs to the record: order, threads and
     other records do not change it.
@@ -79,4 +89,4 @@ def sample(
         ratings.item,
         threads=threads,
     )
-    return ratings.subset(coins[:, 0] < inclusion_probability(levels, t))
+    return np.asarray(coins[:, 0] < probability)

@@ -18,6 +18,7 @@ DEFAULT_LEVEL = 1.0
 """The paper's eps_def: the level of a rating that has none."""
 
 Levels = NDArray[np.float64]
+_MIDPOINTS = (np.arange(1000) + 0.5) / 1000
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,11 @@ class PrivacySpec(ABC):
     @abstractmethod
     def levels(self, ratings: Ratings) -> Levels:
         """One finite level > 0 for every record, in the table's order."""
+
+    def typical_levels(self) -> Levels:
+        """Levels as people might choose them, from what was declared alone: evenly spread."""
+        low = 0.0 if self.offer.min_level is None else self.offer.min_level
+        return low + (self.max_level - low) * _MIDPOINTS
 
     @abstractmethod
     def describe(self) -> str:
@@ -243,7 +249,13 @@ class _Groups(PrivacySpec):
             ratings.item,
             count=2,
         )
-        group, place = draws[:, 0], draws[:, 1]
+        return self._level_at(draws[:, 0], draws[:, 1])
+
+    def typical_levels(self) -> Levels:
+        # The declared distribution itself: the same place in each group's range, group by group.
+        return self._level_at(*(g.ravel() for g in np.meshgrid(_MIDPOINTS[::20], _MIDPOINTS[::20])))
+
+    def _level_at(self, group: Levels, place: Levels) -> Levels:
         low, top = self.offer.min_level, self.max_level
         assert low is not None
         return np.select(

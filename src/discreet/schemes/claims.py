@@ -1,4 +1,4 @@
-"""What the paper's schemes may claim, in the words of a certificate."""
+"""What each scheme may claim, in the words of a certificate."""
 
 from __future__ import annotations
 
@@ -27,6 +27,63 @@ _DATA_THRESHOLD = (
     "probability: nothing is proven."
 )
 _SEEDED = "This run was seeded: whoever knows the seed can remove the noise. It protects nobody."
+
+
+_TALLY = (
+    "A record is (user, item, rating, epsilon). For every data set D with at most one record per "
+    "user and item, and every record z in it, the releases computed from D and from D without z "
+    "are (epsilon(z), 0)-close, both ways."
+)
+_TALLY_REPLACE = (
+    "Who rated what, and at which level, is public. For every data set D and every record z in it, "
+    "the releases computed from D and from D with another value in z are (epsilon(z), 0)-close."
+)
+_TALLY_OVER_TIME = (
+    " This holds for all releases that share the ledger together: epsilon(z) is the lifetime "
+    "budget of the pair (user, item)."
+)
+
+
+def tally_certificate(
+    *,
+    neighbours: Neighbours,
+    personalisation: str,
+    levels: str,
+    threshold: float,
+    fixed_catalogue: bool,
+    incremental: bool,
+    randomness: Randomness,
+) -> Certificate:
+    """The certificate of Tally: proven, or conditional where the catalogue came from the ratings."""
+    replace = neighbours == Neighbours.REPLACE
+    statement = _TALLY_REPLACE if replace else _TALLY
+    assumptions = [*_assumptions(fixed_catalogue=fixed_catalogue, conditional=False)]
+    if incremental:
+        statement += _TALLY_OVER_TIME
+        assumptions.append(
+            "The schedule of releases was fixed in advance, and every release went through the ledger."
+        )
+    if personalisation == "sample":
+        assumptions.append(
+            "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
+        )
+    seeded = randomness.entropy != SYSTEM_ENTROPY
+    page = "tally.md#replaced-values" if replace else "tally.md#theorem"
+    return Certificate(
+        scheme="Tally",
+        variant="incremental" if incremental else "whole table",
+        # Under REPLACE who rated what is public by definition, and with it the rated items.
+        status=Status.PROVEN if fixed_catalogue or replace else Status.CONDITIONAL,
+        statement=f"{_SEEDED} {statement}" if seeded else statement,
+        theorem=f"docs/proofs/{page}",
+        neighbours=neighbours,
+        personalisation=personalisation,
+        levels=levels,
+        threshold=f"{threshold:g}",
+        assumptions=tuple(assumptions),
+        sampler=f"{randomness.laplace_sampler}, on a grid of 2^-20 votes",
+        entropy=randomness.entropy,
+    )
 
 
 def paper_certificate(

@@ -11,11 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError
-from discreet.kernels.cpu import dot_pairs
-from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
+from discreet.recommend import Own, People, fold_in, score_pairs
 from discreet.release import Release
 
 Array = NDArray[Any]
@@ -51,19 +50,33 @@ class FactorModel:
     release: Release
     ratings: Ratings = field(repr=False)
     """The training table: secret."""
-    user_factors: Array = field(repr=False)
-    """Jointly trained, a function of everybody's ratings: secret, and never used to serve."""
+    trained: Array | None = field(default=None, repr=False)
+    """Jointly trained user factors, a function of everybody's ratings: secret, and never used to
+    serve. None where a scheme has none: then people are folded in from their own ratings."""
     trace: tuple[TracePoint, ...] = field(default=(), repr=False)
     """How training went: secret."""
     threads: int | None = field(default=None, repr=False)
 
+    @cached_property
+    def people(self) -> People:
+        """Everybody of the training table as their own ratings show them: secret."""
+        own = self._own_ratings(np.arange(len(self.ratings.users), dtype=np.int32))
+        return fold_in(self.release.shelf, own, self.release.fold_in, self.threads)
+
+    @property
+    def user_factors(self) -> Array:
+        """Jointly trained where there are such, else folded in: secret."""
+        return self.people.coefficients if self.trained is None else self.trained
+
     def predict(
         self, users: Any, items: Any, *, clip: bool = False, strict: bool = False
     ) -> NDArray[np.float64]:
-        """One predicted rating per pair (users[k], items[k]), from the jointly trained factors.
+        """One predicted rating per pair (users[k], items[k]).
 
-        Someone without training ratings gets the item's mean rating, an item without training
-        ratings the overall mean, unless strict, which names them. The paper does not clip.
+        The paper's schemes predict from jointly trained factors, as the paper does; someone
+        without training ratings gets the item's mean rating, an item without training ratings the
+        overall mean. The others predict from the release and each person's own ratings. Strict
+        mode names whoever and whatever is unknown. The paper does not clip.
         """
         if len(users) != len(items):
             raise DataError(f"every user needs one item: got {len(users)} and {len(items)}")
@@ -75,18 +88,19 @@ class FactorModel:
         self, user: NDArray[np.int32], item: NDArray[np.int32], *, clip: bool = False
     ) -> NDArray[np.float64]:
         """`predict` for the row numbers of this model's own table; -1 is unknown."""
-        item_means, overall, known_user, known_item = self._fallback
-        shelf = self.release.shelf
-        out = np.empty(len(user), dtype=shelf.factors.dtype)
-        workers = thread_count(self.threads)
         # -1 reads the last row, whose product is then replaced by the fallback.
-        run_ranges(
-            dot_pairs, even_ranges(len(user), workers), workers,
-            user, item, self.user_factors, shelf.factors, out,
-        )  # fmt: skip
-        predicted = out.astype(np.float64) + shelf.base[item]
-        predicted = np.where((user >= 0) & known_user[user], predicted, item_means[item])
-        predicted = np.where((item >= 0) & known_item[item], predicted, overall)
+        if self.trained is None:
+            predicted = score_pairs(self.release.shelf, self.people, user, item, self.threads)
+            typical = self.release.typical_scores[item]
+            predicted = np.where(user >= 0, predicted, typical)
+            predicted = np.where(item >= 0, predicted, self.release.mean)
+        else:
+            item_means, overall, known_user, known_item = self._training_means
+            everybody = People(self.trained, (), ())
+            shelf = self.release.shelf._replace(families=())
+            predicted = score_pairs(shelf, everybody, user, item, self.threads)
+            predicted = np.where((user >= 0) & known_user[user], predicted, item_means[item])
+            predicted = np.where((item >= 0) & known_item[item], predicted, overall)
         return self.release.scale.clip(predicted) if clip else predicted
 
     def recommend(
@@ -102,11 +116,11 @@ class FactorModel:
         rows = everybody if users is None else known.rows(users, strict=strict)
         ids = known.values if users is None else pl.Series("user", list(users))
         table = self.release.recommend_rows(
-            *self._own_ratings(rows), n, exclude_rated=exclude_rated, threads=self.threads
+            self._own_ratings(rows), n, exclude_rated=exclude_rated, threads=self.threads
         )
         return table.select(ids.gather(table["person"]).alias("user"), "item", "rank", "score")
 
-    def _own_ratings(self, rows: NDArray[np.int32]) -> tuple[Array, Array, Array]:
+    def _own_ratings(self, rows: NDArray[np.int32]) -> Own:
         """These people's own ratings, person by person; none for somebody unknown (-1)."""
         order = self.ratings.by_user
         counts = np.where(rows >= 0, np.diff(order.ptr)[rows], 0)
@@ -114,10 +128,10 @@ class FactorModel:
         np.cumsum(counts, out=ptr[1:])
         starts = np.repeat(order.ptr[rows] - ptr[:-1], counts)
         records = starts + np.arange(ptr[-1])
-        return ptr, order.cols[records], order.values[records]
+        return Own(ptr, order.cols[records], order.values[records])
 
     @cached_property
-    def _fallback(self) -> tuple[Array, float, Array, Array]:
+    def _training_means(self) -> tuple[Array, float, Array, Array]:
         """Item means, overall mean, and who and what has training ratings: all secret."""
         data = self.ratings
         overall = float(np.mean(data.rating, dtype=np.float64))

@@ -1,0 +1,180 @@
+"""Tally: every rating casts a vote weighted by its own epsilon; noise is added once; proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError, require_choice, require_positive
+from discreet.features import encode
+from discreet.items import Items
+from discreet.kernels.cpu import add_votes
+from discreet.kernels.threads import even_ranges, run_ranges, thread_count
+from discreet.privacy.certificate import Neighbours
+from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import inclusion_probability, keep_records, weigh
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
+from discreet.recommend import FoldIn
+from discreet.release import Release
+from discreet.schemes.claims import tally_certificate
+from discreet.schemes.effects import design, estimate
+from discreet.schemes.model import FactorModel
+from discreet.schemes.pmf import over_catalogue, public_items
+from discreet.tallies import ONE_VOTE, Tallies
+
+PERSONALISATIONS = ("weigh", "sample")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tally:
+    """Item effects from noisy tallies, pure epsilon for every single rating.
+
+    A rating adds w (hi - r)/(hi - lo) to its item's votes against and w (r - lo)/(hi - lo) to those
+    in favour, w = min(1, epsilon/t); every tally of the catalogue gets Laplace noise of scale 1/t.
+    People are folded in from their own ratings.
+
+    >>> Tally(threshold=0.5).personalisation
+    'weigh'
+    """
+
+    items: Items | None = None
+    """The public catalogue; without one, the list of rated items is assumed to be public."""
+    groups: tuple[str, ...] | None = None
+    """Columns that hold families (series, author, brand); by default cut out of the titles."""
+    threshold: float | None = None
+    """t, declared: by default the largest level offered, which is also the best choice."""
+    personalisation: str = "weigh"
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    threads: int | None = None
+
+    def fit(
+        self,
+        ratings: Ratings,
+        spec: PrivacySpec | None = None,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> FactorModel:
+        """Tally, add noise, estimate; without a specification, the table's epsilon column."""
+        spec, data = self.prepare(ratings, spec)
+        t = self.declared_threshold(spec)
+        levels = spec.levels(data)
+        randomness = Randomness(seed)
+        progress("tally", 0, 2)
+        tallies = self.noisy_tallies(data, self.units(data, levels, t, randomness), t, randomness)
+        progress("tally", 1, 2)
+        model = self.model(data, tallies, spec, t, randomness)
+        progress("tally", 2, 2)
+        return model
+
+    def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
+        """The specification, and the ratings over the catalogue."""
+        require_choice("personalisation", self.personalisation, PERSONALISATIONS)
+        require_choice("neighbours", self.neighbours, tuple(Neighbours))
+        if isinstance(self.threshold, str):
+            raise ParameterError(
+                f"Tally's threshold is a declared number, or None for the largest level offered: "
+                f"got {self.threshold!r}, which would be computed from the ratings"
+            )
+        if self.neighbours == Neighbours.REPLACE and self.personalisation == "sample":
+            raise ParameterError("sampling amplifies nothing under REPLACE: use 'weigh'")
+        return spec or PrivacySpec.column(), over_catalogue(ratings, self.items)
+
+    def declared_threshold(self, spec: PrivacySpec) -> float:
+        """t as it was declared, never computed from the ratings."""
+        if self.threshold is None:
+            return spec.max_level
+        return require_positive("threshold", self.threshold)
+
+    def units(
+        self, data: Ratings, levels: NDArray[np.float64], t: float, randomness: Randomness
+    ) -> NDArray[np.int32]:
+        """Each record's weight in units of 2^-20 votes: weighed, or kept whole or not at all."""
+        if self.personalisation == "weigh":
+            return weigh(levels, t)
+        kept = keep_records(
+            data, inclusion_probability(levels, t), randomness, threads=self.threads
+        )
+        return np.where(kept, np.int32(ONE_VOTE), np.int32(0))
+
+    def noisy_tallies(
+        self, data: Ratings, units: NDArray[np.int32], t: float, randomness: Randomness
+    ) -> Tallies:
+        """The mechanism: integer sums, and discrete Laplace noise on every item of the catalogue."""
+        against, in_favour = count_votes(data, units, self.threads)
+        # Rounded up: a hair more noise, never less.
+        scale = np.nextafter(ONE_VOTE / t, np.inf)
+        variance = np.full(len(data.items), 2 * (scale / ONE_VOTE) ** 2)
+        if self.neighbours == Neighbours.REPLACE:
+            noise = randomness.discrete_laplace(len(in_favour), scale)
+            return Tallies(against - noise, in_favour + noise, variance, shared_noise=True)
+        noise = randomness.discrete_laplace(2 * len(in_favour), scale)
+        return Tallies(against + noise[: len(against)], in_favour + noise[len(against) :], variance)
+
+    def model(
+        self,
+        data: Ratings,
+        tallies: Tallies,
+        spec: PrivacySpec,
+        t: float,
+        randomness: Randomness,
+        *,
+        incremental: bool = False,
+    ) -> FactorModel:
+        """Everything after the noise: it reads the tallies and public values alone."""
+        features = encode(self.items, len(tallies), self.groups)
+        weights = np.minimum(1.0, spec.typical_levels() / t)
+        ratio = (
+            float((weights**2).mean() / weights.mean()) if self.personalisation == "weigh" else 1.0
+        )
+        effects = estimate(tallies, data.scale, features, ratio)
+        names, matrix, ridge = design(effects, data.scale, features)
+        release = Release(
+            items=public_items(data, self.items),
+            mean=effects.mean,
+            item_effects=effects.item_effects,
+            item_factors=matrix,
+            prior=np.zeros(matrix.shape[1]),
+            fold_in=FoldIn(ridge),
+            scale=data.scale,
+            certificate=tally_certificate(
+                neighbours=self.neighbours,
+                personalisation=self.personalisation,
+                levels=spec.describe(),
+                threshold=t,
+                fixed_catalogue=self.items is not None,
+                incremental=incremental,
+                randomness=randomness,
+            ),
+            factor_names=names,
+            families=features.families,
+            tallies=tallies,
+        )
+        return FactorModel(release, data, threads=self.threads)
+
+
+def count_votes(
+    data: Ratings, units: NDArray[np.int32], threads: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Integer votes (against, in favour) per item: secret, exact, the same in any order.
+
+    One record moves the two by exactly its units in L1.
+    """
+    workers = thread_count(threads)
+    ranges = even_ranges(len(data), workers)
+    partial = np.zeros((2, len(ranges), len(data.items)), dtype=np.int64)
+    lo, span = data.scale.lo, data.scale.span
+
+    def add(first: int, last: int) -> None:
+        part = [r[0] for r in ranges].index(first)
+        add_votes(
+            first, last, data.item, data.rating, units, lo, span, partial[0, part], partial[1, part]
+        )
+
+    run_ranges(add, ranges, workers)
+    against, in_favour = partial.sum(axis=1)
+    return against, in_favour
