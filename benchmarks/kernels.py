@@ -102,9 +102,7 @@ def main() -> None:
     arguments = (order.rows, order.cols, order.values, U, V, 1e-4, U.copy(), np.zeros(len(U)))
     fast = least(lambda: cpu.add_gradient(0, few, *arguments))
     slow = least(lambda: reference.add_gradient(0, few, *arguments), 2)
-    print(
-        f"\ngradient of {few:,} records: {fast:.2f}, NumPy twin {slow:.1f} ({slow / fast:.0f} times)"
-    )
+    print(f"\ngradient of {few:,} records: {fast:.2f}, NumPy twin {slow:.1f}")
     spec = PrivacySpec.groups()
     print(f"levels by hash: {least(lambda: spec.levels(data), 3):.0f}")
     print(f"a whole PDP-PMF fit: {least(lambda: PDPPMF().fit(data, spec, seed=0), 1):.0f}")

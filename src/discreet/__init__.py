@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from discreet.privacy.certificate import Certificate as Certificate
     from discreet.privacy.certificate import Neighbours as Neighbours
     from discreet.privacy.certificate import Status as Status
+    from discreet.privacy.ledger import Ledger as Ledger
     from discreet.privacy.personalise import inclusion_probability as inclusion_probability
     from discreet.privacy.spec import PrivacySpec as PrivacySpec
     from discreet.ratings import Ratings as Ratings
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.schemes.dppmf import DPPMF as DPPMF
     from discreet.schemes.dppmf import PDPPMF as PDPPMF
     from discreet.schemes.pmf import PMF as PMF
+    from discreet.schemes.publish import publish as publish
     from discreet.schemes.tally import Tally as Tally
 
 __version__ = "0.1.0"
@@ -44,6 +46,7 @@ _HOMES = {
     "DPPMF": "schemes.dppmf",
     "DiscreetError": "errors",
     "Items": "items",
+    "Ledger": "privacy.ledger",
     "Neighbours": "privacy.certificate",
     "PDPPMF": "schemes.dppmf",
     "PMF": "schemes.pmf",
@@ -62,6 +65,7 @@ _HOMES = {
     "k_folds": "evaluate.splits",
     "load_items": "io.datasets",
     "load_ratings": "io.datasets",
+    "publish": "schemes.publish",
     "read_items": "io.tables",
     "read_ratings": "io.tables",
 }

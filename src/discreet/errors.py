@@ -45,6 +45,10 @@ class ReleaseError(DiscreetError, ValueError):
     """A release folder that is missing, truncated, changed or of another version."""
 
 
+class LedgerError(DiscreetError, RuntimeError):
+    """A ledger that cannot be used, or a publication that would not fit it."""
+
+
 class OutputError(DiscreetError, OSError):
     """A place that cannot be written to."""
 

@@ -167,17 +167,20 @@ class Release:
     def save(self, folder: str | Path) -> Path:
         """Write the release; an old one at the same place is replaced whole or left whole."""
         target = Path(folder).expanduser()
+        put_in_place(self.stage(target), target)
+        return target
+
+    def stage(self, target: Path) -> Path:
+        """Write the release to a temporary sibling of target, to be put in place later."""
         fresh = make_room(target)
         try:
             for name, content in self._files().items():
                 _write_durably(fresh / name, content)
             fresh.chmod(0o755)
-            _swap(fresh, target)
         except OSError as error:
-            raise OutputError(f"cannot write the release to {target}: {error}") from None
-        finally:
             shutil.rmtree(fresh, ignore_errors=True)
-        return target
+            raise OutputError(f"cannot write the release to {target}: {error}") from None
+        return fresh
 
     def _files(self) -> dict[str, bytes]:
         columns = {_EFFECT: self.item_effects, _FACTORS: self.item_factors}
@@ -326,8 +329,17 @@ def _write_durably(path: Path, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
+def put_in_place(fresh: Path, target: Path) -> None:
+    """Put a staged release in target's place, so that target is whole at every moment."""
+    try:
+        _swap(fresh, target)
+    except OSError as error:
+        raise OutputError(f"cannot write the release to {target}: {error}") from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)  # now the old one
+
+
 def _swap(fresh: Path, target: Path) -> None:
-    """Put fresh in target's place, so that target is whole at every moment."""
     if not target.exists():
         fresh.rename(target)
     elif not _exchange(fresh, target):

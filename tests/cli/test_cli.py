@@ -51,7 +51,7 @@ def table(small: Ratings, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def release(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fit") / "release"
-    ok("fit", table, "--gamma", "5", "-d", "4", "--out", folder)
+    ok("fit", table, "--scheme", "pdp-pmf", "--gamma", "5", "-d", "4", "--out", folder)
     return folder
 
 
@@ -96,7 +96,8 @@ def test_fit_inspect_and_recommend_belong_together(
 
 
 def test_fit_prints_no_secret_unless_asked(table: Path, tmp_path: Path) -> None:
-    words = ("fit", table, "--gamma", "5", "-d", "2", "--out", tmp_path / "r", "--k1", "3")
+    words = ("fit", table, "--scheme", "pdp-pmf", "--gamma", "5", "-d", "2", "--k1", "3")
+    words += ("--out", tmp_path / "r")
     plain = run(*words)
     assert "400" not in plain.stdout + plain.stderr  # the number of ratings
     assert "RMSE" not in plain.stdout
@@ -119,7 +120,20 @@ def test_evaluate_compares_and_warns(table: Path, tmp_path: Path) -> None:
 
 def test_a_repeated_fit_with_a_seed_gives_the_same_release(table: Path, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        ok("fit", table, "--gamma", "5", "-d", "2", "--seed", "3", "--out", tmp_path / name)
+        ok(
+            "fit",
+            table,
+            "--scheme",
+            "pdp-pmf",
+            "--gamma",
+            "5",
+            "-d",
+            "2",
+            "--seed",
+            "3",
+            "--out",
+            tmp_path / name,
+        )
     for file in ("items.arrow", "model.json", "certificate.json"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     assert "protects nobody" in ok("inspect", tmp_path / "a")
@@ -134,9 +148,18 @@ def test_a_repeated_fit_with_a_seed_gives_the_same_release(table: Path, tmp_path
         (["fit", "TABLE", "--privacy", "groups:f_x=1"], "error: --privacy groups has no 'f_x'"),
         (["fit", "TABLE", "--max-level", "0.5"], "error: epsilon must be within the declared"),
         (["fit", "TABLE", "--threshold", "0"], "error: threshold must be > 0: got 0.0"),
+        (["fit", "TABLE", "--gamma", "5"], "error: --gamma does not go with --scheme tally, only"),
+        (["fit", "TABLE", "--threshold", "mean"], "error: Tally's threshold is a declared"),
+        (["fit", "TABLE", "--scheme", "pmf", "--ledger", "x"], "error: --ledger goes with"),
         (["fit", "TABLE", "--threshold", "much"], "error: --threshold must be a number or 'mean'"),
-        (["fit", "TABLE", "-d", "0"], "error: factors must be a whole number >= 1: got 0"),
-        (["fit", "TABLE", "--gamma", "5000"], "error: gamma = 5000 diverges"),
+        (
+            ["fit", "TABLE", "--scheme", "pmf", "-d", "0"],
+            "error: factors must be a whole number >= 1: got 0",
+        ),
+        (
+            ["fit", "TABLE", "--scheme", "pdp-pmf", "--gamma", "5000"],
+            "error: gamma = 5000 diverges",
+        ),
         (["fit", "TABLE", "--scale", "2:5"], "error: .*rating must be within the scale 2..5"),
         (["fit", "TABLE", "--columns", "user"], "error: --columns needs NAME=VALUE"),
         (["fit", "TABLE", "--columns", "user=who"], "error: .*no column 'who'"),
@@ -162,7 +185,9 @@ def test_a_mistake_is_one_line_without_a_traceback(
 
 def test_fit_checks_its_output_folder_before_it_trains(table: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    message = refused("fit", table, "--gamma", "5000", "--out", tmp_path / "file" / "r")
+    message = refused(
+        "fit", table, "--scheme", "pmf", "--solver", "gradient", "--out", tmp_path / "file" / "r"
+    )
     assert "cannot write the release" in message
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis").write_text("")
@@ -171,9 +196,9 @@ def test_fit_checks_its_output_folder_before_it_trains(table: Path, tmp_path: Pa
 
 def test_a_failed_fit_leaves_the_old_release_whole(table: Path, tmp_path: Path) -> None:
     folder = tmp_path / "r"
-    ok("fit", table, "--gamma", "5", "-d", "2", "--out", folder)
+    ok("fit", table, "--scheme", "pdp-pmf", "--gamma", "5", "-d", "2", "--out", folder)
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    refused("fit", table, "--gamma", "5000", "--out", folder)
+    refused("fit", table, "--scheme", "pmf", "--solver", "gradient", "--out", folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 

@@ -125,9 +125,9 @@ def test_the_club_s_truth_cannot_be_beaten_and_factors_help(club: Club) -> None:
     train, test = hold_out(club.ratings, 0.1, seed=1)
     truth = club.expected(test.users.take(test.user), test.items.take(test.item))
     perfect = rmse(truth, test.rating)
-    bias = rmse(Bias().fit(train).predict_rows(test.user, test.item), test.rating)
+    bias = rmse(Bias().fit(train).predict_ratings(test), test.rating)
     scheme = PMF(factors=10, lambda_u=0.1, lambda_v=0.1)
-    factors = rmse(scheme.fit(train, seed=0).predict_rows(test.user, test.item), test.rating)
+    factors = rmse(scheme.fit(train, seed=0).predict_ratings(test), test.rating)
     assert 0.79 < perfect < 0.85
     assert perfect < factors < bias - 0.01
     assert 0.92 < bias < 0.97

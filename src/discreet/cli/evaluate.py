@@ -40,18 +40,20 @@ def evaluate(
     max_level: o.MaxLevelOption = 1.0,
     min_level: o.MinLevelOption = None,
     items: o.ItemsOption = None,
-    variant: o.VariantOption = o.Variant.PRINTED,
+    variant: o.VariantOption = None,
     threshold: o.ThresholdOption = None,
+    personalise: o.PersonaliseOption = None,
+    group: o.GroupsOption = None,
     solver: o.SolverOption = None,
-    factors: o.FactorsOption = 20,
-    gamma: o.GammaOption = 50.0,
-    k1: o.PassesOption = 50,
-    k2: o.NoisyPassesOption = 50,
+    factors: o.FactorsOption = None,
+    gamma: o.GammaOption = None,
+    k1: o.PassesOption = None,
+    k2: o.NoisyPassesOption = None,
     regularisation: o.LambdaOption = None,
     weighted: o.WeightedOption = None,
     kappa: o.KappaOption = None,
-    neighbours: o.NeighboursOption = "add/remove",
-    initial: o.InitialOption = "signed",
+    neighbours: o.NeighboursOption = None,
+    initial: o.InitialOption = None,
     columns: o.ColumnsOption = None,
     scale: o.ScaleOption = None,
     keep: o.KeepOption = None,
@@ -71,7 +73,7 @@ def evaluate(
 
     \b
     Examples:
-      discreet evaluate club --scheme pdp-pmf --scheme dp-pmf --scheme pmf --privacy groups
+      discreet evaluate club --scheme tally --scheme pdp-pmf --scheme pmf --privacy groups
       discreet evaluate ml-1m --scheme pdp-pmf --privacy groups --folds 10
       discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06 --top 10
     """
@@ -85,19 +87,21 @@ def evaluate(
     catalogue = o.read_items(items)
     spec = o.privacy(privacy, data, max_level, min_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
+    names = scheme or [o.SchemeName.TALLY]
+    given = {
+        "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
+        "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
+        "lambda": regularisation, "weighted": weighted, "kappa": kappa,
+        "neighbours": neighbours, "initial": initial,
+    }  # fmt: skip
     results = []
-    for name in scheme or [o.SchemeName.PDP_PMF]:
-        chosen = o.scheme(
-            name, variant=variant, threshold=threshold, solver=solver, factors=factors,
-            gamma=gamma, k1=k1, k2=k2, regularisation=regularisation, weighted=weighted,
-            kappa=kappa, neighbours=neighbours, initial=initial, items=catalogue, threads=None,
-        )  # fmt: skip
+    for name, chosen in zip(names, o.schemes(names, given, catalogue, None), strict=True):
         with show.progress_bar() as progress:
             frame = cross_validate(
                 chosen, data, spec,
                 folds=splits, seed=seed, clip=clip, top=top, workers=workers, progress=progress,
             )  # fmt: skip
-        label = str(name) if name in ("pmf", "bias") else f"{name} {variant}"
+        label = f"{name} {variant or 'printed'}" if name.endswith("dp-pmf") else str(name)
         results.append(frame.insert_column(0, pl.lit(label).alias("scheme")))
     _print(results, f"{ratings}, {how}")
     if out is not None:

@@ -1,4 +1,4 @@
-"""discreet inspect: what a release promises."""
+"""discreet inspect: what a release promises, and what a ledger says was spent."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from discreet.cli import show
 
 
 def inspect(
-    release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A release folder, or a ledger.")],
     json: Annotated[bool, typer.Option("--json", help="The certificate as JSON.")] = False,
 ) -> None:
-    """Check a release and show its certificate for a human.
+    """Check a release and show its certificate for a human; or sum up a ledger.
+
+    What a ledger says is for the operator alone.
 
     \b
-    Example:
+    Examples:
       discreet inspect release
+      discreet inspect ledger.db
     """
+    if path.is_file():
+        _ledger(path)
+        return
     from discreet.release import Release
 
-    loaded = Release.load(release)
+    loaded = Release.load(path)
     if json:
         typer.echo(loaded.certificate.to_json(), nl=False)
         return
@@ -32,3 +38,22 @@ def inspect(
         f"\n{len(loaded.items)} items in the catalogue, {loaded.item_factors.shape[1]} factors "
         f"each, ratings {loaded.scale}. The files match the certificate."
     )
+
+
+def _ledger(path: Path) -> None:
+    from discreet.privacy.ledger import Ledger
+
+    ledger = Ledger(path, create=False)
+    console = show.console()
+    rows = [
+        [str(r.number), r.scheme, f"{r.threshold:g}", r.recorded, r.state, r.digest[:12]]
+        for r in ledger.releases()
+    ]
+    heads = ["release", "scheme", "t", "recorded", "state", "digest"]
+    console.print(show.table(None, heads, rows, right=9))
+    totals = ledger.summary()
+    console.print(
+        f"\n{totals['pairs']:.0f} pairs of user and item have spent something: epsilon "
+        f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most."
+    )
+    console.print("Secret: for the operator alone, like the ratings.", style="yellow")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class SchemeName(StrEnum):
     """The schemes by their names on the command line."""
 
+    TALLY = "tally"
     PDP_PMF = "pdp-pmf"
     DP_PMF = "dp-pmf"
     PMF = "pmf"
@@ -61,20 +62,47 @@ MinLevelOption = Annotated[
     float | None, typer.Option(help="The smallest level on offer (for --privacy column).")
 ]
 VariantOption = Annotated[
-    Variant, typer.Option(help="Of pdp-pmf and dp-pmf: as printed, as stated, or repaired.")
+    Variant | None,
+    typer.Option(help="Of pdp-pmf and dp-pmf: as printed (default), stated, or repaired."),
 ]
 ThresholdOption = Annotated[
     str | None,
-    typer.Option(metavar="T", help="t of pdp-pmf: a number, or the paper's 'mean' or 'max'."),
+    typer.Option(
+        metavar="T",
+        help="t: a declared number (tally: the largest level offered by default); for pdp-pmf "
+        "also the paper's 'mean' or 'max', which are never proven.",
+    ),
+]
+PersonaliseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--personalise", metavar="weigh|sample", help="How tally serves many epsilons (weigh)."
+    ),
+]
+GroupsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        help="A column of the item table that holds families, such as series or author "
+        "(tally; default: cut out of the titles).",
+    ),
 ]
 SolverOption = Annotated[
     str | None,
     typer.Option(metavar="als|gradient", help="How factors are trained without noise."),
 ]
-FactorsOption = Annotated[int, typer.Option("--factors", "-d", help="Number of factors d.")]
-GammaOption = Annotated[float, typer.Option(help="Learning rate; a step is gamma/|batch|.")]
-PassesOption = Annotated[int, typer.Option("--k1", help="Passes without noise, or 10 ALS sweeps.")]
-NoisyPassesOption = Annotated[int, typer.Option("--k2", help="Passes with noise (printed).")]
+FactorsOption = Annotated[
+    int | None, typer.Option("--factors", "-d", help="Number of factors d (20).")
+]
+GammaOption = Annotated[
+    float | None, typer.Option(help="Learning rate (50); a step is gamma/|batch|.")
+]
+PassesOption = Annotated[
+    int | None, typer.Option("--k1", help="Passes without noise (50), or sweeps of ALS (10).")
+]
+NoisyPassesOption = Annotated[
+    int | None, typer.Option("--k2", help="Passes with noise (50; printed).")
+]
 LambdaOption = Annotated[
     float | None,
     typer.Option("--lambda", help="Regularisation of both sides (default: the scheme's own)."),
@@ -87,10 +115,11 @@ WeightedOption = Annotated[
 ]
 KappaOption = Annotated[float | None, typer.Option(help="Slope of the Huber loss (repaired).")]
 NeighboursOption = Annotated[
-    str, typer.Option(metavar="add/remove|replace", help="Which data sets must look alike.")
+    str | None, typer.Option(metavar="add/remove|replace", help="Which data sets must look alike.")
 ]
 InitialOption = Annotated[
-    str, typer.Option(metavar="signed|nonnegative", help="Entries of the unit rows to start from.")
+    str | None,
+    typer.Option(metavar="signed|nonnegative", help="Entries of the unit rows to start from."),
 ]
 ColumnsOption = Annotated[
     list[str] | None,
@@ -173,51 +202,87 @@ def privacy(
     )
 
 
-def scheme(
-    name: SchemeName,
-    *,
-    variant: str,
-    threshold: str | None,
-    solver: str | None,
-    factors: int,
-    gamma: float,
-    k1: int,
-    k2: int,
-    regularisation: float | None,
-    weighted: bool | None,
-    kappa: float | None,
-    neighbours: str,
-    initial: str,
-    items: Items | None,
-    threads: int | None,
+_PAPER = frozenset(
+    (
+        "variant",
+        "solver",
+        "factors",
+        "gamma",
+        "k1",
+        "k2",
+        "lambda",
+        "kappa",
+        "neighbours",
+        "initial",
+    )
+)
+APPLIES = {
+    SchemeName.TALLY: frozenset(("threshold", "personalise", "group", "neighbours")),
+    SchemeName.PDP_PMF: _PAPER | {"threshold"},
+    SchemeName.DP_PMF: _PAPER,
+    SchemeName.PMF: frozenset(
+        ("solver", "factors", "gamma", "k1", "lambda", "weighted", "initial")
+    ),
+    SchemeName.BIAS: frozenset[str](),
+}
+"""Which options go with which scheme."""
+
+
+def schemes(
+    names: list[SchemeName], given: dict[str, Any], items: Items | None, threads: int | None
+) -> list[Scheme]:
+    """The schemes that a command was asked for, each with the options that go with it.
+
+    `given` are the options by name; None is an option that was not given.
+    """
+    used = {name: value for name, value in given.items() if value is not None}
+    for option in used:
+        if not any(option in APPLIES[name] for name in names):
+            fitting = [str(name) for name in SchemeName if option in APPLIES[name]]
+            raise ParameterError(
+                f"--{option} does not go with --scheme {', '.join(names)}, only with "
+                f"{', '.join(fitting)}"
+            )
+    return [
+        _scheme(name, {k: v for k, v in used.items() if k in APPLIES[name]}, items, threads)
+        for name in names
+    ]
+
+
+def _scheme(
+    name: SchemeName, used: dict[str, Any], items: Items | None, threads: int | None
 ) -> Scheme:
-    """The scheme that a command was asked for."""
     from discreet.privacy.certificate import Neighbours
     from discreet.schemes.baseline import Bias
     from discreet.schemes.dppmf import DPPMF, PDPPMF
     from discreet.schemes.pmf import PMF
+    from discreet.schemes.tally import Tally
 
-    if neighbours not in tuple(Neighbours):
-        raise ParameterError(f"--neighbours must be 'add/remove' or 'replace': got {neighbours!r}")
     if name == SchemeName.BIAS:
         return Bias(items=items)
+    given = dict(used)
+    if "lambda" in given:
+        given["lambda_u"] = given["lambda_v"] = given.pop("lambda")
+    if "threshold" in given:
+        given["threshold"] = _threshold(given["threshold"])
+    if "neighbours" in given:
+        if given["neighbours"] not in tuple(Neighbours):
+            raise ParameterError(
+                f"--neighbours must be 'add/remove' or 'replace': got {given['neighbours']!r}"
+            )
+        given["neighbours"] = Neighbours(given["neighbours"])
+    if name == SchemeName.TALLY:
+        if "personalise" in given:
+            given["personalisation"] = given.pop("personalise")
+        if "group" in given:
+            given["groups"] = tuple(given.pop("group"))
+        return Tally(items=items, threads=threads, **given)
     if name == SchemeName.PMF:
-        return PMF(
-            factors=factors, solver=solver or "als", lambda_u=regularisation,
-            lambda_v=regularisation, weighted=weighted, gamma=gamma, passes=k1,
-            initial=initial, items=items, threads=threads,
-        )  # fmt: skip
-    shared: dict[str, Any] = {
-        "variant": str(variant), "factors": factors, "solver": solver or "gradient",
-        "gamma": gamma, "k1": k1, "k2": k2, "lambda_v": regularisation, "kappa": kappa,
-        "neighbours": Neighbours(neighbours), "initial": initial, "items": items,
-        "threads": threads,
-    }  # fmt: skip
-    if regularisation is not None:
-        shared["lambda_u"] = regularisation
-    if name == SchemeName.DP_PMF:
-        return DPPMF(**shared)
-    return PDPPMF(threshold=_threshold(threshold), **shared)
+        if "k1" in given:
+            given["passes" if given.get("solver") == "gradient" else "sweeps"] = given.pop("k1")
+        return PMF(items=items, threads=threads, **given)
+    kind = DPPMF if name == SchemeName.DP_PMF else PDPPMF
+    return kind(items=items, threads=threads, **given)
 
 
 def _threshold(text: str | None) -> float | str | None:

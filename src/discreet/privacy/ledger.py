@@ -1,0 +1,205 @@
+"""The ledger: what every pair of user and item has spent, over all releases; as secret as ratings.
+
+A SQLite file that only its owner can read. A pair is named by a keyed hash alone, so erasing a
+person's ratings elsewhere leaves nothing here that names them. A spend is written durably before
+its release becomes visible; a crash in between loses budget, never privacy, and the next
+publication first puts in place what was recorded and staged.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import LedgerError
+from discreet.privacy.hashing import pair_uniforms
+from discreet.ratings import Ratings
+
+FORMAT = "1"
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE spends (
+    h1 INTEGER NOT NULL, h2 INTEGER NOT NULL,
+    level REAL NOT NULL, spent REAL NOT NULL,
+    PRIMARY KEY (h1, h2)
+) WITHOUT ROWID;
+CREATE TABLE releases (
+    number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, scheme TEXT NOT NULL,
+    threshold REAL NOT NULL, recorded TEXT NOT NULL, state TEXT NOT NULL,
+    staged TEXT NOT NULL, target TEXT NOT NULL
+);
+"""
+RECORDED, VISIBLE, LOST = "recorded", "visible", "lost"
+Floats = NDArray[np.float64]
+
+
+class LedgerRelease(NamedTuple):
+    """One publication; `state` is recorded, visible, or lost (spent, but never shown)."""
+
+    number: int
+    digest: str
+    scheme: str
+    threshold: float
+    recorded: str
+    state: str
+    staged: Path
+    target: Path
+
+
+class Ledger:
+    """Lifetime budgets; open it with `Ledger(path)`, which creates it if need be."""
+
+    def __init__(self, path: str | Path, *, create: bool = True) -> None:
+        self.path = Path(path).expanduser()
+        if not self.path.exists():
+            if not create:
+                raise LedgerError(f"no ledger {self.path}: check the path")
+            self._create()
+        try:
+            with closing(self._connect()) as database:
+                rows = dict(database.execute("SELECT name, value FROM meta").fetchall())
+            self._key, found = rows["key"], rows["format"]
+        except (sqlite3.DatabaseError, KeyError) as error:
+            raise LedgerError(f"{self.path} is not a ledger: {error}") from None
+        if found != FORMAT:
+            raise LedgerError(f"{self.path} has format {found!r}, this version reads {FORMAT}")
+
+    def _create(self) -> None:
+        """A new ledger, whole or absent, that only its owner can read."""
+        fresh = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            with closing(sqlite3.connect(fresh)) as database:
+                database.executescript(_SCHEMA)
+                rows = [("format", FORMAT), ("key", secrets.token_hex(32))]
+                database.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+                database.commit()
+            os.link(fresh, self.path)  # fails, unlike a rename, if another process was first
+        except FileExistsError:
+            pass
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise LedgerError(f"cannot create the ledger {self.path}: {error}") from None
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.path, timeout=30)
+        database.execute("PRAGMA synchronous = EXTRA")  # durable before COMMIT returns
+        return database
+
+    @contextmanager
+    def publishing(self, *, wait: float = 30.0) -> Iterator[None]:
+        """One publisher at a time; the lock goes with its process, however that ends."""
+        lock = self.path.with_name(self.path.name + ".lock")
+        with closing(sqlite3.connect(lock, timeout=wait, isolation_level=None)) as holder:
+            lock.chmod(0o600)
+            try:
+                holder.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                raise LedgerError(
+                    f"another process is publishing with {self.path}: wait until it has ended"
+                ) from None
+            yield
+
+    def remaining(self, ratings: Ratings, levels: Floats) -> Floats:
+        """What each record may still spend: its level less what its pair has spent, at least 0.
+
+        A pair that was counted is not counted again at the same level, whatever is left of it.
+        """
+        first, second = self._hashes(ratings)
+        wanted = pl.DataFrame({"h1": first, "h2": second})
+        known = wanted.join(
+            self._spends(), on=["h1", "h2"], how="left", maintain_order="left"
+        ).fill_null(0.0)
+        counted, spent = known["level"].to_numpy(), known["spent"].to_numpy()
+        return np.where(levels > counted, np.maximum(levels - spent, 0.0), 0.0)
+
+    def spent(self, ratings: Ratings) -> Floats:
+        """What the pair of each record has spent so far."""
+        first, second = self._hashes(ratings)
+        wanted = pl.DataFrame({"h1": first, "h2": second})
+        known = wanted.join(self._spends(), on=["h1", "h2"], how="left", maintain_order="left")
+        return known["spent"].fill_null(0.0).to_numpy()
+
+    def record(
+        self, ratings: Ratings, levels: Floats, costs: Floats, release: LedgerRelease
+    ) -> None:
+        """Write, in one durable step, what each record spends and which release it is for."""
+        used = costs > 0
+        first, second = self._hashes(ratings)
+        rows = zip(*(part[used].tolist() for part in (first, second, levels, costs)), strict=True)
+        with closing(self._connect()) as database:
+            database.execute("BEGIN IMMEDIATE")
+            database.executemany(
+                "INSERT INTO spends VALUES (?, ?, ?, ?) ON CONFLICT (h1, h2) DO UPDATE SET "
+                "level = max(level, excluded.level), spent = spent + excluded.spent",
+                rows,
+            )
+            database.execute(
+                "INSERT INTO releases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    release.number, release.digest, release.scheme, release.threshold,
+                    release.recorded, release.state, str(release.staged), str(release.target),
+                ),
+            )  # fmt: skip
+            database.commit()
+
+    def settle(self, number: int, state: str) -> None:
+        """Note what became of a recorded release."""
+        with closing(self._connect()) as database:
+            database.execute("UPDATE releases SET state = ? WHERE number = ?", (state, number))
+            database.commit()
+
+    def next_release(
+        self, digest: str, scheme: str, threshold: float, staged: Path, target: Path
+    ) -> LedgerRelease:
+        """The entry of a release that is about to be recorded."""
+        number = max((r.number for r in self.releases()), default=0) + 1
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return LedgerRelease(number, digest, scheme, threshold, now, RECORDED, staged, target)
+
+    def releases(self) -> list[LedgerRelease]:
+        """All publications, oldest first."""
+        with closing(self._connect()) as database:
+            rows = database.execute("SELECT * FROM releases ORDER BY number").fetchall()
+        return [LedgerRelease._make((*row[:6], Path(row[6]), Path(row[7]))) for row in rows]
+
+    def summary(self) -> dict[str, float]:
+        """For the operator alone: pairs, and the total, mean and largest epsilon spent."""
+        spent = self._spends()["spent"].to_numpy()
+        return {
+            "pairs": float(len(spent)),
+            "total": float(spent.sum()),
+            "mean": float(spent.mean()) if len(spent) else 0.0,
+            "largest": float(spent.max(initial=0.0)),
+        }
+
+    def _spends(self) -> pl.DataFrame:
+        schema = {"h1": pl.Int64, "h2": pl.Int64, "level": pl.Float64, "spent": pl.Float64}
+        with closing(self._connect()) as database:
+            rows = database.execute("SELECT h1, h2, level, spent FROM spends").fetchall()
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _hashes(self, ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """104 bits of a keyed hash of every pair, as two integers of 52."""
+        numbers = pair_uniforms(
+            self._key,
+            ratings.users.values,
+            ratings.items.values,
+            ratings.user,
+            ratings.item,
+            count=2,
+        )
+        whole = (numbers * 2.0**52).astype(np.int64)
+        return whole[:, 0], whole[:, 1]

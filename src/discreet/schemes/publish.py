@@ -1,0 +1,107 @@
+"""Publishing over time: a release adds new ratings' votes to the tallies released before."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+from discreet.errors import LedgerError, ParameterError, ReleaseError
+from discreet.privacy.certificate import Neighbours
+from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
+from discreet.release import Release, put_in_place
+from discreet.schemes.model import FactorModel
+from discreet.schemes.tally import Tally
+from discreet.tallies import ONE_VOTE
+
+
+def publish(
+    scheme: Tally,
+    ratings: Ratings,
+    spec: PrivacySpec | None = None,
+    *,
+    out: str | Path,
+    ledger: Ledger,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> FactorModel:
+    """Fit within every pair's lifetime budget, and put the release in place.
+
+    `ratings` may be the whole table: what was counted before is not counted again. A pair that has
+    nothing left gets weight zero, and nobody but the operator is told. Safe against a kill at any
+    moment and against two publishers at once.
+    """
+    if scheme.neighbours != Neighbours.ADD_REMOVE:
+        raise ParameterError("the ledger goes with add/remove neighbours only")
+    target = Path(out).expanduser().resolve()
+    spec, data = scheme.prepare(ratings, spec)
+    t = scheme.declared_threshold(spec)
+    levels = spec.levels(data)
+    randomness = Randomness(seed)
+    with ledger.publishing():
+        progress("publish", 0, 4)
+        finish_interrupted(ledger)
+        previous = _previous(ledger, target)
+        budgets = ledger.remaining(data, levels)
+        progress("publish", 1, 4)
+        units = scheme.units(data, budgets, t, randomness)
+        tallies = scheme.noisy_tallies(data, units, t, randomness)
+        if previous is not None and previous.tallies is not None:
+            tallies = previous.tallies.over(previous.item_ids, data.items) + tallies
+        model = scheme.model(data, tallies, spec, t, randomness, incremental=True)
+        progress("publish", 2, 4)
+        weighed = scheme.personalisation == "weigh"
+        costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)
+        staged = model.release.stage(target)
+        digest = Release.load(staged).certificate.digest
+        entry = ledger.next_release(digest, "Tally", t, staged, target)
+        ledger.record(data, levels, costs, entry)
+        progress("publish", 3, 4)
+        put_in_place(staged, target)
+        ledger.settle(entry.number, VISIBLE)
+        progress("publish", 4, 4)
+    return model
+
+
+def finish_interrupted(ledger: Ledger) -> None:
+    """Put in place what was recorded and staged when its process ended; call it under the lock."""
+    for entry in ledger.releases():
+        if entry.state != RECORDED:
+            continue
+        if _digest(entry.staged) == entry.digest:
+            put_in_place(entry.staged, entry.target)
+        state = VISIBLE if _digest(entry.target) == entry.digest else LOST
+        ledger.settle(entry.number, state)
+
+
+def _previous(ledger: Ledger, target: Path) -> Release | None:
+    """The release to add to, the ledger's latest; leftovers of a crash are removed."""
+    for leftover in target.parent.glob(f".{target.name}-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    shown = [entry for entry in ledger.releases() if entry.state == VISIBLE]
+    if not shown:
+        if target.exists():
+            raise LedgerError(
+                f"{target} holds a release that {ledger.path} knows nothing of: publish to another "
+                "folder, or with the ledger it was made with"
+            )
+        return None
+    if _digest(target) != shown[-1].digest:
+        raise LedgerError(
+            f"{target} does not hold the latest release of {ledger.path}, number "
+            f"{shown[-1].number}: its tallies are needed to add to; restore it there "
+            f"(it was put at {shown[-1].target})"
+        )
+    return Release.load(target)
+
+
+def _digest(folder: Path) -> str | None:
+    try:
+        return Release.load(folder).certificate.digest
+    except ReleaseError:
+        return None
