@@ -12,7 +12,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -79,6 +79,9 @@ class Ledger:
         fresh = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerError(f"cannot create the ledger {self.path}: {error}") from None
+        try:
             os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             with closing(sqlite3.connect(fresh)) as database:
                 database.executescript(_SCHEMA)
@@ -91,7 +94,8 @@ class Ledger:
         except (OSError, sqlite3.DatabaseError) as error:
             raise LedgerError(f"cannot create the ledger {self.path}: {error}") from None
         finally:
-            fresh.unlink(missing_ok=True)
+            with suppress(OSError):
+                fresh.unlink()
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=30)

@@ -50,8 +50,7 @@ def estimate(
     """
     A, B = tallies.votes()
     unit = scale.span / 4
-    total = max(float((A + B).sum()), 1.0)
-    mean = float(scale.clip((scale.lo * A + scale.hi * B).sum() / total))
+    mean = _overall_mean(A, B, tallies, scale)
     counts = np.maximum(A + B, 0.0)
     y = ((scale.lo - mean) * A + (scale.hi - mean) * B) / unit
     noise = tallies.noise_variance * _noise_factor(tallies, scale, mean) / unit**2
@@ -68,6 +67,17 @@ def estimate(
     denominator = np.maximum(spread * counts**2 + chance, 1e-12)
     effects = prior + spread * counts * (y - counts * prior) / denominator
     return Effects(mean, scale.clip(mean + unit * effects) - mean, counts)
+
+
+def _overall_mean(A: Array, B: Array, tallies: Tallies, scale: RatingScale) -> float:
+    """The mean rating, drawn to the middle of the scale where the noise outweighs the votes."""
+    total = max(float((A + B).sum()), 0.0)
+    above = float(((scale.lo - scale.middle) * A + (scale.hi - scale.middle) * B).sum())
+    noise = float(tallies.noise_variance.sum()) * _noise_factor(tallies, scale, scale.middle)
+    # A mean is within about a quarter of the scale of its middle: that is the prior's deviation.
+    prior = (scale.span / 4) ** 2
+    shift = total * above * prior / max(total**2 * prior + noise, 1e-12)
+    return float(scale.clip(scale.middle + shift))
 
 
 def _noise_factor(tallies: Tallies, scale: RatingScale, mean: float) -> float:

@@ -1,0 +1,325 @@
+"""The ledger: docs/proofs/incremental.md, exercised, also against kill -9 and two publishers."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.items import Items
+from discreet.privacy.certificate import Neighbours
+from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.ratings import Ratings
+from discreet.release import Release
+from discreet.schemes.publish import finish_interrupted, publish
+from discreet.schemes.tally import Tally, count_votes
+from discreet.tallies import ONE_VOTE
+from tests.conftest import random_ratings
+
+ITEMS = Items.from_frame(pl.DataFrame({"item": range(100, 130)}))
+TALLY = Tally(items=ITEMS)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "ledger.db")
+
+
+def table(*rows: tuple[str, int, float, float]) -> Ratings:
+    columns = ("user", "item", "rating", "epsilon")
+    return Ratings.from_frame(pl.DataFrame(rows, schema=columns, orient="row"))
+
+
+def put(ledger: Ledger, ratings: Ratings, scheme: Tally = TALLY, **more: object) -> Release:
+    out = ledger.path.parent / "release"
+    return publish(scheme, ratings, None, out=out, ledger=ledger, **more).release  # type: ignore[arg-type]
+
+
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Randomness, "discrete_laplace", lambda _s, count, _scale: np.zeros(count, np.int64)
+    )
+
+
+def test_a_ledger_is_readable_by_its_owner_alone(ledger: Ledger, small: Ratings) -> None:
+    put(ledger, small)
+    for path in ledger.path.parent.glob("ledger.db*"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    raw = ledger.path.read_bytes()
+    assert b"u12" not in raw  # pairs are named by keyed hashes alone
+
+
+def test_a_new_release_adds_the_votes_of_new_ratings_only(
+    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_noise(monkeypatch)
+    early = small.subset(np.arange(len(small)) % 2 == 0)
+    first, second = put(ledger, early), put(ledger, small)
+    levels = PrivacySpec.column().levels(small)
+    from discreet.privacy.personalise import weigh
+
+    expected = count_votes(small.with_items(ITEMS.ids), weigh(levels, 1.0))
+    assert first.tallies is not None
+    assert second.tallies is not None
+    assert (second.tallies.against == expected[0]).all()
+    assert (second.tallies.in_favour == expected[1]).all()
+    # Two batches of noise, whether or not an item had new ratings.
+    np.testing.assert_allclose(second.tallies.noise_variance, 2 * first.tallies.noise_variance)
+    np.testing.assert_allclose(ledger.spent(small), levels, atol=2 / ONE_VOTE)
+    assert (ledger.spent(small) <= levels).all()
+
+
+def test_nothing_is_counted_twice_however_often_it_is_published(
+    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_noise(monkeypatch)
+    first = put(ledger, small)
+    for _ in range(3):
+        again = put(ledger, small)
+    assert first.tallies is not None
+    assert again.tallies is not None
+    assert (again.tallies.in_favour == first.tallies.in_favour).all()
+    assert (ledger.spent(small) <= PrivacySpec.column().levels(small)).all()
+    assert [r.state for r in ledger.releases()] == [VISIBLE] * 4
+
+
+def test_a_level_above_t_still_votes_once(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    no_noise(monkeypatch)
+    ratings = table(("a", 101, 5, 0.9))
+    scheme = Tally(items=ITEMS, threshold=0.3)
+    for _ in range(3):
+        release = put(ledger, ratings, scheme)
+    assert release.tallies is not None
+    assert release.tallies.in_favour.sum() == ONE_VOTE
+    assert ledger.spent(ratings)[0] == pytest.approx(0.3)
+
+
+def test_a_changed_rating_has_only_what_its_pair_has_left(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_noise(monkeypatch)
+    put(ledger, table(("a", 101, 5, 0.2)))
+    changed = put(ledger, table(("a", 101, 1, 0.2)))  # nothing is left: weight zero
+    assert changed.tallies is not None
+    assert changed.tallies.against.sum() == 0
+    raised = put(ledger, table(("a", 101, 1, 0.5)))  # the person allows 0.3 more
+    assert raised.tallies is not None
+    assert raised.tallies.against.sum() / ONE_VOTE == pytest.approx(0.3, abs=1e-5)
+    lowered = put(ledger, table(("a", 101, 1, 0.1)))
+    assert lowered.tallies is not None
+    assert (lowered.tallies.against == raised.tallies.against).all()
+    assert ledger.spent(table(("a", 101, 1, 0.5)))[0] <= 0.5
+
+
+def test_deleting_a_rating_gives_no_budget_back(ledger: Ledger) -> None:
+    ratings = table(("a", 101, 5, 0.2), ("b", 101, 5, 0.2))
+    put(ledger, ratings)
+    put(ledger, table(("b", 101, 5, 0.2)))
+    assert (ledger.remaining(ratings, np.full(2, 0.2)) == 0).all()
+
+
+def test_the_catalogue_may_grow_and_not_shrink(ledger: Ledger, small: Ratings) -> None:
+    first = put(ledger, small)
+    more = Items.from_frame(pl.DataFrame({"item": range(95, 140)}))
+    second = put(ledger, small, Tally(items=more))
+    assert first.tallies is not None
+    assert second.tallies is not None
+    assert len(second.item_ids) == 45
+    noise = second.tallies.noise_variance
+    np.testing.assert_allclose(noise[5:35], 2 * first.tallies.noise_variance)
+    np.testing.assert_allclose(noise[:5], first.tallies.noise_variance[:5])
+    with pytest.raises(ValueError, match="not in the catalogue any more"):
+        put(ledger, small)
+
+
+def test_sampling_spends_the_same_whether_a_record_is_kept_or_not(
+    ledger: Ledger, small: Ratings
+) -> None:
+    put(ledger, small, Tally(items=ITEMS, personalisation="sample"))
+    np.testing.assert_allclose(ledger.spent(small), PrivacySpec.column().levels(small))
+
+
+def test_the_certificate_speaks_of_all_releases_together(ledger: Ledger, small: Ratings) -> None:
+    certificate = put(ledger, small).certificate
+    assert "all releases that share the ledger" in certificate.statement
+    assert certificate.status == "proven"
+
+
+def test_what_does_not_belong_together_is_refused(
+    ledger: Ledger, small: Ratings, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match="add/remove neighbours only"):
+        put(ledger, small, Tally(items=ITEMS, neighbours=Neighbours.REPLACE))
+    TALLY.fit(small, seed=1).release.save(tmp_path / "release")
+    with pytest.raises(LedgerError, match="knows nothing of"):
+        put(ledger, small)
+    other = Ledger(tmp_path / "other.db")
+    publish(TALLY, small, None, out=tmp_path / "one", ledger=other)
+    with pytest.raises(LedgerError, match="does not hold the latest release"):
+        publish(TALLY, small, None, out=tmp_path / "two", ledger=other)
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_text("not a database at all, but quite long enough to be looked at")
+    with pytest.raises(LedgerError, match="is not a ledger"):
+        Ledger(tmp_path / "x.db")
+    with pytest.raises(LedgerError, match="no ledger"):
+        Ledger(tmp_path / "y.db", create=False)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LedgerError, match="cannot create the ledger"):
+        Ledger(tmp_path / "file" / "z.db")
+
+
+def test_two_publishers_cannot_both_hold_the_lock(ledger: Ledger) -> None:
+    with (
+        ledger.publishing(),
+        pytest.raises(LedgerError, match="another process is publishing"),
+        Ledger(ledger.path).publishing(wait=0.1),
+    ):
+        pass
+    with ledger.publishing(wait=0.1):
+        pass
+
+
+@pytest.mark.parametrize("moment", ["recorded", "in place"])
+def test_an_interrupted_publication_is_finished_by_the_next(
+    moment: str, ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = ledger.path.parent / "release"
+    put(ledger, small.subset(small.user < 20))
+    name = "put_in_place" if moment == "recorded" else "Ledger.settle"
+    place = "discreet.schemes.publish.put_in_place"
+    if name != "put_in_place":
+        place = "discreet.privacy.ledger.Ledger.settle"
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, killed)
+    with pytest.raises(KeyboardInterrupt):
+        put(ledger, small)
+    monkeypatch.undo()
+    assert ledger.releases()[-1].state == RECORDED
+    spent = ledger.spent(small)
+    with ledger.publishing():
+        finish_interrupted(ledger)
+    entry = ledger.releases()[-1]
+    assert entry.state == VISIBLE
+    assert Release.load(out).certificate.digest == entry.digest
+    assert (ledger.spent(small) == spent).all()  # finished, not paid for twice
+
+
+def test_a_staged_release_that_was_lost_costs_its_budget(
+    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(staged: Path, _: Path) -> None:
+        for file in staged.iterdir():
+            file.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.schemes.publish.put_in_place", killed)
+    with pytest.raises(KeyboardInterrupt):
+        put(ledger, small)
+    monkeypatch.undo()
+    release = put(ledger, small)
+    assert [r.state for r in ledger.releases()] == [LOST, VISIBLE]
+    assert release.tallies is not None
+    levels = PrivacySpec.column().levels(small)
+    np.testing.assert_allclose(ledger.spent(small), levels, atol=2 / ONE_VOTE)
+
+
+PUBLISHER = """
+import sys
+from pathlib import Path
+from discreet import Ledger
+from tests.privacy.test_ledger import batches, put_next
+folder, schedule = Path(sys.argv[1]), batches()
+ledger = Ledger(folder / "ledger.db")
+print("ready", flush=True)
+while True:
+    put_next(ledger, folder / "release", schedule)
+"""
+
+
+def batches() -> list[Ratings]:
+    """The public schedule: batch k holds the first 40 k people."""
+    data = random_ratings(4000, 30, 12_000, seed=9)
+    return [data.subset(data.user < 40 * k) for k in range(1, 101)]
+
+
+def put_next(ledger: Ledger, out: Path, schedule: list[Ratings]) -> None:
+    """Publish the batch after the last recorded one."""
+    publish(TALLY, schedule[len(ledger.releases()) % 100], None, out=out, ledger=ledger)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
+def test_killed_at_random_moments_the_ledger_never_shows_less_than_was_used(
+    tmp_path: Path,
+) -> None:
+    """DISCREET_KILLS sets how often a publishing process is killed (12 by default)."""
+    rng = np.random.default_rng(int(time.time()))
+    schedule = batches()
+    per_batch = 2 * (np.nextafter(float(ONE_VOTE), np.inf) / ONE_VOTE) ** 2
+    for _ in range(int(os.environ.get("DISCREET_KILLS", "12"))):
+        child = subprocess.Popen(
+            [sys.executable, "-c", PUBLISHER, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(rng.uniform(0.0, 0.8))
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        ledger = Ledger(tmp_path / "ledger.db", create=False)
+        entries = ledger.releases()
+        if not (tmp_path / "release").exists():
+            continue
+        release = Release.load(tmp_path / "release")  # whole, or this raises
+        assert release.certificate.digest in {entry.digest for entry in entries}
+        assert release.tallies is not None
+        used = round(float(release.tallies.noise_variance[0]) / per_batch)
+        assert 1 <= used <= len(entries)
+        # Whatever the visible release counted is in the ledger, at its full level.
+        counted = schedule[min(used, 100) - 1]
+        levels = PrivacySpec.column().levels(counted)
+        np.testing.assert_allclose(ledger.spent(counted), levels, atol=2 / ONE_VOTE)
+    put_next(ledger, tmp_path / "release", schedule)  # and after all that it goes on
+    entries = ledger.releases()
+    assert entries[-1].state == VISIBLE
+    assert Release.load(tmp_path / "release").certificate.digest == entries[-1].digest
+    print(f"{len(entries)} publications, {sum(e.state == LOST for e in entries)} lost")
+
+
+def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ratings) -> None:
+    """Each of two processes publishes its half of the people; both halves end up in the release."""
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom tests.conftest import random_ratings\n"
+        "from tests.privacy.test_ledger import TALLY\nfrom discreet import Ledger, publish\n"
+        "data, half = random_ratings(40, 30, 400, seed=1), int(sys.argv[2])\n"
+        "ledger = Ledger(Path(sys.argv[1]) / 'ledger.db')\n"
+        "for k in range(4):\n"
+        "    mine = data.subset(data.user % 8 == 2 * k + half)\n"
+        "    publish(TALLY, mine, None, out=Path(sys.argv[1]) / 'release', ledger=ledger)\n"
+    )
+    children = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(half)]) for half in (0, 1)
+    ]
+    assert [child.wait(timeout=120) for child in children] == [0, 0]
+    ledger = Ledger(tmp_path / "ledger.db")
+    assert [r.state for r in ledger.releases()] == [VISIBLE] * 8
+    release = Release.load(tmp_path / "release")
+    assert release.certificate.digest == ledger.releases()[-1].digest
+    assert release.tallies is not None
+    per_batch = 2 * (np.nextafter(float(ONE_VOTE), np.inf) / ONE_VOTE) ** 2
+    assert release.tallies.noise_variance[0] == pytest.approx(8 * per_batch)
+    levels = PrivacySpec.column().levels(small)
+    np.testing.assert_allclose(ledger.spent(small), levels, atol=2 / ONE_VOTE)
