@@ -27,6 +27,7 @@ unit: install
 
 bench: install
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/tally.py
 
 format: install
 	$(BIN)/ruff check --fix .

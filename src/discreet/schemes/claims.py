@@ -68,14 +68,14 @@ def tally_certificate(
             "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
         )
     seeded = randomness.entropy != SYSTEM_ENTROPY
-    page = "tally.md#replaced-values" if replace else "tally.md#theorem"
+    proof = "docs/proofs/tally.md#replaced-values" if replace else "docs/proofs/tally.md#theorem"
     return Certificate(
         scheme="Tally",
         variant="incremental" if incremental else "whole table",
         # Under REPLACE who rated what is public by definition, and with it the rated items.
         status=Status.PROVEN if fixed_catalogue or replace else Status.CONDITIONAL,
         statement=f"{_SEEDED} {statement}" if seeded else statement,
-        theorem=f"docs/proofs/{page}",
+        theorem=proof,
         neighbours=neighbours,
         personalisation=personalisation,
         levels=levels,
