@@ -11,13 +11,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.columns import (
+    Where,
+    as_polars,
+    check_ratings,
+    choose_columns,
+    levels,
+    numbers,
+    timestamps,
+)
 from discreet.errors import DataError, require_choice
 from discreet.ids import Ids, id_series
 from discreet.kernels.cpu import counting_order
 from discreet.scale import RatingScale
-
-COLUMNS = ("user", "item", "rating", "epsilon", "timestamp")
-REQUIRED = COLUMNS[:3]
 
 Floats = NDArray[np.floating[Any]]
 
@@ -70,19 +76,19 @@ class Ratings:
         """
         require_choice("keep", keep, (None, "last"))
         table = as_polars(frame)
-        chosen = _choose_columns(table, columns or {})
+        chosen = choose_columns(table, columns or {})
         if table.height == 0:
             raise DataError("the ratings table is empty: it needs at least one row")
         user_ids, item_ids = (id_series(table[chosen[c]], c) for c in ("user", "item"))
-        where = _Where(user_ids, item_ids)
+        where = Where(user_ids, item_ids)
         scale = RatingScale.of(scale)
-        rating = _numbers(table[chosen["rating"]], "rating", where)
-        _check_ratings(rating, scale, where)
+        rating = numbers(table[chosen["rating"]], "rating", where)
+        check_ratings(rating, scale, where)
         epsilon = timestamp = None
         if "epsilon" in chosen:
-            epsilon = _levels(table[chosen["epsilon"]], where)
+            epsilon = levels(table[chosen["epsilon"]], where)
         if "timestamp" in chosen:
-            timestamp = _timestamps(table[chosen["timestamp"]], where)
+            timestamp = timestamps(table[chosen["timestamp"]], where)
         users, items = Ids.of(user_ids, "user"), Ids.of(item_ids, "item")
         user, item = users.rows(user_ids), items.rows(item_ids)
         order = _canonical_order(user, item, len(users), len(items), timestamp, keep, where)
@@ -165,136 +171,6 @@ class Ratings:
         return pl.DataFrame(columns)
 
 
-class _Where(NamedTuple):
-    """Names the place of a bad value, for its owner."""
-
-    users: pl.Series
-    items: pl.Series
-
-    def __call__(self, row: int) -> str:
-        return f"at row {row + 1} (user {self.users[row]!r}, item {self.items[row]!r})"
-
-
-def as_polars(frame: Any) -> pl.DataFrame:
-    """A Polars frame from a Polars, pandas or Arrow table."""
-    if isinstance(frame, pl.DataFrame):
-        return frame
-    if isinstance(frame, pl.LazyFrame):
-        return frame.collect()
-    if type(frame).__module__.startswith("pandas"):
-        # Column by column through NumPy: pandas' own Arrow export would need PyArrow.
-        return pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
-    if hasattr(frame, "__arrow_c_stream__"):
-        return pl.DataFrame(frame)
-    raise DataError(
-        "a table must be a Polars, pandas or Arrow table: "
-        f"got {type(frame).__name__}; read files with discreet.read_ratings"
-    )
-
-
-def _pandas_column(column: Any) -> pl.Series:
-    values = column.to_numpy()
-    if values.dtype == object:
-        listed = [None if v is None or v != v else v for v in values]  # NaN is not itself
-        return pl.Series(listed, strict=False)
-    return pl.Series(values, nan_to_null=True)  # pandas writes a missing number as NaN
-
-
-def _choose_columns(table: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, str]:
-    for ours in columns:
-        require_choice("a mapped column", ours, COLUMNS)
-    chosen = {c: columns.get(c, c) for c in COLUMNS if c in columns or c in table.columns}
-    for c in REQUIRED:
-        chosen.setdefault(c, c)
-    missing = [theirs for theirs in chosen.values() if theirs not in table.columns]
-    if missing:
-        raise DataError(
-            f"no column {missing[0]!r} in the ratings table: it has "
-            f"{', '.join(map(repr, table.columns))}; name yours with columns={{'user': ...}} "
-            "(--columns user=... on the command line), and check the delimiter"
-        )
-    return chosen
-
-
-def _numbers(column: pl.Series, what: str, where: _Where) -> NDArray[np.float64]:
-    """A column as numbers, without a gap."""
-    if column.null_count():
-        row = int(column.is_null().arg_true()[0])
-        raise DataError(f"{what} is missing {where(row)}: fill it in or drop the row")
-    if column.dtype == pl.String or not column.dtype.is_numeric():
-        numbers = column.cast(pl.Float64, strict=False)
-        if numbers.null_count():
-            row = int(numbers.is_null().arg_true()[0])
-            raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}")
-        column = numbers
-    return column.cast(pl.Float64).to_numpy()
-
-
-def _check_ratings(rating: NDArray[np.float64], scale: RatingScale, where: _Where) -> None:
-    inside = (rating >= scale.lo) & (rating <= scale.hi)  # false for NaN as well
-    if not inside.all():
-        row = int(np.argmin(inside))
-        raise DataError(
-            f"rating must be within the scale {scale}: got {rating[row]:g} {where(row)}; "
-            "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
-        )
-
-
-def _levels(column: pl.Series, where: _Where) -> NDArray[np.float64]:
-    """Levels; a missing one stays NaN until the specification fills in its default."""
-    given = column.is_not_null().to_numpy()
-    values = np.full(len(column), np.nan)
-    values[given] = _numbers(
-        column.filter(column.is_not_null()),
-        "epsilon",
-        _Where(where.users.filter(pl.Series(given)), where.items.filter(pl.Series(given))),
-    )
-    good = ~given | (np.isfinite(values) & (values > 0))
-    if not good.all():
-        row = int(np.argmin(good))
-        raise DataError(f"epsilon must be finite and > 0: got {values[row]:g} {where(row)}")
-    return values
-
-
-def _timestamps(column: pl.Series, where: _Where) -> NDArray[np.int64]:
-    if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
-        column = column.dt.epoch("s")
-    if column.dtype == pl.String:
-        column = _parsed_times(column.alias("time"), where)
-    seconds = column.cast(pl.Int64, strict=False) if column.dtype.is_integer() else None
-    if seconds is not None and not seconds.null_count():
-        return seconds.to_numpy()
-    values = _numbers(column, "timestamp", where)
-    good = np.abs(values) < 2**53  # false for NaN as well
-    if not good.all():
-        row = int(np.argmin(good))
-        raise DataError(f"timestamp must be finite: got {values[row]:g} {where(row)}")
-    return values.astype(np.int64)
-
-
-def _parsed_times(column: pl.Series, where: _Where) -> pl.Series:
-    """Text as seconds: whole numbers, or ISO dates with or without a time."""
-    seconds = column.cast(pl.Int64, strict=False)
-    if seconds.null_count() == column.null_count():
-        return seconds
-    # A date without a time reads as midnight, so one column may mix both.
-    formats = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
-    times = column.to_frame().select(
-        pl.coalesce(
-            pl.col("time").str.strptime(pl.Datetime("us"), f, strict=False, exact=True)
-            for f in formats
-        )
-    )["time"]
-    unread = times.is_null() & column.is_not_null()
-    if not unread.any():
-        return times.dt.epoch("s")
-    row = int(unread.arg_true()[0])
-    raise DataError(
-        f"timestamp must be seconds or an ISO date: got {column[row]!r} {where(row)}; "
-        "convert the column, or drop it from the table"
-    )
-
-
 def _canonical_order(
     user: NDArray[np.int32],
     item: NDArray[np.int32],
@@ -302,7 +178,7 @@ def _canonical_order(
     items: int,
     timestamp: NDArray[np.int64] | None,
     keep: str | None,
-    where: _Where,
+    where: Where,
 ) -> NDArray[np.int64]:
     """The rows to keep, sorted by user, then item; duplicate pairs resolved or refused."""
     if keep == "last" and timestamp is None:

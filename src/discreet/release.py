@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import io
 import json
 import math
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +16,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.errors import DataError, OutputError, ReleaseError, require_count
+from discreet.durable import put_in_place, stage
+from discreet.errors import DataError, ReleaseError, require_count
 from discreet.ids import Id, Ids
 from discreet.items import Items
 from discreet.privacy.certificate import Certificate
@@ -172,15 +169,7 @@ class Release:
 
     def stage(self, target: Path) -> Path:
         """Write the release to a temporary sibling of target, to be put in place later."""
-        fresh = make_room(target)
-        try:
-            for name, content in self._files().items():
-                _write_durably(fresh / name, content)
-            fresh.chmod(0o755)
-        except OSError as error:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise OutputError(f"cannot write the release to {target}: {error}") from None
-        return fresh
+        return stage(self._files(), target, CERTIFICATE)
 
     def _files(self) -> dict[str, bytes]:
         columns = {_EFFECT: self.item_effects, _FACTORS: self.item_factors}
@@ -230,20 +219,6 @@ class Release:
             return cls(**model, **items, certificate=certificate)
         except (ReleaseError, DataError) as error:
             raise ReleaseError(f"{source}: {error}") from None
-
-
-def make_room(target: Path) -> Path:
-    """An empty temporary sibling of target; an error if a release cannot be put there."""
-    if target.exists() and not _is_release_or_empty(target):
-        raise OutputError(
-            f"{target} exists and is not a release: nothing was written; choose another folder, "
-            "or empty it first"
-        )
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise OutputError(f"cannot write the release to {target}: {error}") from None
 
 
 def _digest(certificate: Certificate, files: dict[str, bytes]) -> str:
@@ -316,54 +291,3 @@ def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> di
         "families": families,
         "tallies": tallies,
     }
-
-
-def _is_release_or_empty(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / CERTIFICATE).is_file() or not any(folder.iterdir()))
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def put_in_place(fresh: Path, target: Path) -> None:
-    """Put a staged release in target's place, so that target is whole at every moment."""
-    try:
-        _swap(fresh, target)
-    except OSError as error:
-        raise OutputError(f"cannot write the release to {target}: {error}") from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)  # now the old one
-
-
-def _swap(fresh: Path, target: Path) -> None:
-    if not target.exists():
-        fresh.rename(target)
-    elif not _exchange(fresh, target):
-        # Without an atomic exchange there is a moment in which only the hidden copy exists.
-        old = fresh.with_name(fresh.name + "-old")
-        target.rename(old)
-        try:
-            fresh.rename(target)
-        except OSError:
-            old.rename(target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    descriptor = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step, where the system can; Python has no call for it."""
-    try:
-        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)

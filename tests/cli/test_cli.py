@@ -198,7 +198,7 @@ def test_a_failed_fit_leaves_the_old_release_whole(table: Path, tmp_path: Path) 
     folder = tmp_path / "r"
     ok("fit", table, "--scheme", "pdp-pmf", "--gamma", "5", "-d", "2", "--out", folder)
     before = {p.name: p.read_bytes() for p in folder.iterdir()}
-    refused("fit", table, "--scheme", "pmf", "--solver", "gradient", "--out", folder)
+    refused("fit", table, "--scheme", "pdp-pmf", "--gamma", "5000", "--out", folder)
     assert {p.name: p.read_bytes() for p in folder.iterdir()} == before
     assert [p.name for p in tmp_path.iterdir()] == ["r"]
 

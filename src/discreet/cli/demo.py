@@ -28,15 +28,16 @@ def demo(
     Example:
       discreet demo --out demo
     """
+    from discreet.durable import make_room
     from discreet.evaluate.splits import hold_out
     from discreet.io.club import LABEL, cinema_club
     from discreet.privacy.spec import PrivacySpec
-    from discreet.release import make_room
+    from discreet.release import CERTIFICATE
     from discreet.schemes.tally import Tally
 
     console = show.console()
     folder = out.expanduser() / "release"
-    make_room(folder).rmdir()
+    make_room(folder, CERTIFICATE).rmdir()
     club = cinema_club()
     split = hold_out(club.ratings, 0.1, seed=seed)
     console.print(f"[bold]The {LABEL}[/]")

@@ -73,9 +73,11 @@ def fit(
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
-    from discreet.release import make_room
+    from discreet.durable import make_room
+    from discreet.release import CERTIFICATE
 
-    make_room(out.expanduser()).rmdir()  # an unwritable place is better known before training
+    # An unwritable place is better known before training.
+    make_room(out.expanduser(), CERTIFICATE).rmdir()
     if ledger is not None and scheme != o.SchemeName.TALLY:
         raise ParameterError(f"--ledger goes with --scheme tally: got {scheme}")
     data = o.read(ratings, columns, scale, keep, separator, encoding)

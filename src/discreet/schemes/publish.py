@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.durable import put_in_place
 from discreet.errors import LedgerError, ParameterError, ReleaseError
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
@@ -14,7 +15,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
-from discreet.release import Release, put_in_place
+from discreet.release import Release
 from discreet.schemes.model import FactorModel
 from discreet.schemes.tally import Tally
 from discreet.tallies import ONE_VOTE

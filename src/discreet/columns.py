@@ -1,0 +1,150 @@
+"""Columns: what a ratings table must hold, checked once, with the place of every bad value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.errors import DataError, require_choice
+from discreet.scale import RatingScale
+
+COLUMNS = ("user", "item", "rating", "epsilon", "timestamp")
+REQUIRED = COLUMNS[:3]
+
+
+class Where(NamedTuple):
+    """Names the place of a bad value, for its owner."""
+
+    users: pl.Series
+    items: pl.Series
+
+    def __call__(self, row: int) -> str:
+        """A row in words; rows are counted from one."""
+        return f"at row {row + 1} (user {self.users[row]!r}, item {self.items[row]!r})"
+
+
+def as_polars(frame: Any) -> pl.DataFrame:
+    """A Polars frame from a Polars, pandas or Arrow table."""
+    if isinstance(frame, pl.DataFrame):
+        return frame
+    if isinstance(frame, pl.LazyFrame):
+        return frame.collect()
+    if type(frame).__module__.startswith("pandas"):
+        # Column by column through NumPy: pandas' own Arrow export would need PyArrow.
+        return pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
+    if hasattr(frame, "__arrow_c_stream__"):
+        return pl.DataFrame(frame)
+    raise DataError(
+        "a table must be a Polars, pandas or Arrow table: "
+        f"got {type(frame).__name__}; read files with discreet.read_ratings"
+    )
+
+
+def _pandas_column(column: Any) -> pl.Series:
+    values = column.to_numpy()
+    if values.dtype == object:
+        listed = [None if v is None or v != v else v for v in values]  # NaN is not itself
+        return pl.Series(listed, strict=False)
+    return pl.Series(values, nan_to_null=True)  # pandas writes a missing number as NaN
+
+
+def choose_columns(table: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, str]:
+    """The table's name of each of our columns that it has, or must have."""
+    for ours in columns:
+        require_choice("a mapped column", ours, COLUMNS)
+    chosen = {c: columns.get(c, c) for c in COLUMNS if c in columns or c in table.columns}
+    for c in REQUIRED:
+        chosen.setdefault(c, c)
+    missing = [theirs for theirs in chosen.values() if theirs not in table.columns]
+    if missing:
+        raise DataError(
+            f"no column {missing[0]!r} in the ratings table: it has "
+            f"{', '.join(map(repr, table.columns))}; name yours with columns={{'user': ...}} "
+            "(--columns user=... on the command line), and check the delimiter"
+        )
+    return chosen
+
+
+def numbers(column: pl.Series, what: str, where: Where) -> NDArray[np.float64]:
+    """A column as numbers, without a gap."""
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise DataError(f"{what} is missing {where(row)}: fill it in or drop the row")
+    if column.dtype == pl.String or not column.dtype.is_numeric():
+        parsed = column.cast(pl.Float64, strict=False)
+        if parsed.null_count():
+            row = int(parsed.is_null().arg_true()[0])
+            raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}")
+        column = parsed
+    return column.cast(pl.Float64).to_numpy()
+
+
+def check_ratings(rating: NDArray[np.float64], scale: RatingScale, where: Where) -> None:
+    """Every rating is a number within the scale."""
+    inside = (rating >= scale.lo) & (rating <= scale.hi)  # false for NaN as well
+    if not inside.all():
+        row = int(np.argmin(inside))
+        raise DataError(
+            f"rating must be within the scale {scale}: got {rating[row]:g} {where(row)}; "
+            "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
+        )
+
+
+def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
+    """Levels; a missing one stays NaN until the specification fills in its default."""
+    given = column.is_not_null().to_numpy()
+    values = np.full(len(column), np.nan)
+    values[given] = numbers(
+        column.filter(column.is_not_null()),
+        "epsilon",
+        Where(where.users.filter(pl.Series(given)), where.items.filter(pl.Series(given))),
+    )
+    good = ~given | (np.isfinite(values) & (values > 0))
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(f"epsilon must be finite and > 0: got {values[row]:g} {where(row)}")
+    return values
+
+
+def timestamps(column: pl.Series, where: Where) -> NDArray[np.int64]:
+    """Seconds, from numbers, dates or ISO text."""
+    if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
+        column = column.dt.epoch("s")
+    if column.dtype == pl.String:
+        column = _parsed_times(column.alias("time"), where)
+    seconds = column.cast(pl.Int64, strict=False) if column.dtype.is_integer() else None
+    if seconds is not None and not seconds.null_count():
+        return seconds.to_numpy()
+    values = numbers(column, "timestamp", where)
+    good = np.abs(values) < 2**53  # false for NaN as well
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(f"timestamp must be finite: got {values[row]:g} {where(row)}")
+    return values.astype(np.int64)
+
+
+def _parsed_times(column: pl.Series, where: Where) -> pl.Series:
+    """Text as seconds: whole numbers, or ISO dates with or without a time."""
+    seconds = column.cast(pl.Int64, strict=False)
+    if seconds.null_count() == column.null_count():
+        return seconds
+    # A date without a time reads as midnight, so one column may mix both.
+    formats = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
+    times = column.to_frame().select(
+        pl.coalesce(
+            pl.col("time").str.strptime(pl.Datetime("us"), f, strict=False, exact=True)
+            for f in formats
+        )
+    )["time"]
+    unread = times.is_null() & column.is_not_null()
+    if not unread.any():
+        return times.dt.epoch("s")
+    row = int(unread.arg_true()[0])
+    raise DataError(
+        f"timestamp must be seconds or an ISO date: got {column[row]!r} {where(row)}; "
+        "convert the column, or drop it from the table"
+    )

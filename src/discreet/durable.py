@@ -1,0 +1,88 @@
+"""Durable folders: written beside their target and exchanged with it in one step."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from discreet.errors import OutputError
+
+
+def make_room(target: Path, marker: str) -> Path:
+    """An empty temporary sibling of target; an error if a new folder cannot take its place.
+
+    Target may be replaced if it is absent, empty, or holds the file `marker`.
+    """
+    if target.exists() and not _replaceable(target, marker):
+        raise OutputError(
+            f"{target} exists and is not a release: nothing was written; choose another folder, "
+            "or empty it first"
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    except OSError as error:
+        raise OutputError(f"cannot write the release to {target}: {error}") from None
+
+
+def stage(files: dict[str, bytes], target: Path, marker: str) -> Path:
+    """Write files durably into a temporary sibling of target, to be put in place later."""
+    fresh = make_room(target, marker)
+    try:
+        for name, content in files.items():
+            with (fresh / name).open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        fresh.chmod(0o755)
+    except OSError as error:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise OutputError(f"cannot write the release to {target}: {error}") from None
+    return fresh
+
+
+def _replaceable(folder: Path, marker: str) -> bool:
+    return folder.is_dir() and ((folder / marker).is_file() or not any(folder.iterdir()))
+
+
+def put_in_place(fresh: Path, target: Path) -> None:
+    """Put a staged release in target's place, so that target is whole at every moment."""
+    try:
+        _swap(fresh, target)
+    except OSError as error:
+        raise OutputError(f"cannot write the release to {target}: {error}") from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)  # now the old one
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    if not target.exists():
+        fresh.rename(target)
+    elif not _exchange(fresh, target):
+        # Without an atomic exchange there is a moment in which only the hidden copy exists.
+        old = fresh.with_name(fresh.name + "-old")
+        target.rename(old)
+        try:
+            fresh.rename(target)
+        except OSError:
+            old.rename(target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    descriptor = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step, where the system can; Python has no call for it."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
