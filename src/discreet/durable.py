@@ -10,6 +10,15 @@ from pathlib import Path
 
 from discreet.errors import OutputError
 
+_STAGED = ".staged-"
+
+
+def remove_leftovers(target: Path, names: set[str]) -> None:
+    """Remove what a killed writer left beside target: our staging folders, our files alone."""
+    for folder in target.parent.glob(f".{target.name}{_STAGED}????????"):
+        if folder.is_dir() and {file.name for file in folder.iterdir()} <= names:
+            shutil.rmtree(folder, ignore_errors=True)
+
 
 def make_room(target: Path, marker: str) -> Path:
     """An empty temporary sibling of target; an error if a new folder cannot take its place.
@@ -23,13 +32,16 @@ def make_room(target: Path, marker: str) -> Path:
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        return Path(tempfile.mkdtemp(prefix=f".{target.name}{_STAGED}", dir=target.parent))
     except OSError as error:
         raise OutputError(f"cannot write the release to {target}: {error}") from None
 
 
 def stage(files: dict[str, bytes], target: Path, marker: str) -> Path:
-    """Write files durably into a temporary sibling of target, to be put in place later."""
+    """Write files durably into a temporary sibling of target, to be put in place later.
+
+    Until then only its owner can read it: it may never be put in place at all.
+    """
     fresh = make_room(target, marker)
     try:
         for name, content in files.items():
@@ -37,7 +49,6 @@ def stage(files: dict[str, bytes], target: Path, marker: str) -> Path:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        fresh.chmod(0o755)
     except OSError as error:
         shutil.rmtree(fresh, ignore_errors=True)
         raise OutputError(f"cannot write the release to {target}: {error}") from None
@@ -51,11 +62,11 @@ def _replaceable(folder: Path, marker: str) -> bool:
 def put_in_place(fresh: Path, target: Path) -> None:
     """Put a staged release in target's place, so that target is whole at every moment."""
     try:
+        fresh.chmod(0o755)
         _swap(fresh, target)
     except OSError as error:
         raise OutputError(f"cannot write the release to {target}: {error}") from None
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)  # now the old one
+    shutil.rmtree(fresh, ignore_errors=True)  # now the old one, if there was any
 
 
 def _swap(fresh: Path, target: Path) -> None:

@@ -90,25 +90,17 @@ class Ids:
         """The ids at these row numbers."""
         return self.values.gather(np.asarray(rows, dtype=np.int64))
 
-    def parse(self, text: str) -> Id:
-        """A command line's word as an id of this kind."""
-        if not self.are_integers:
-            return text
-        try:
-            return int(text)
-        except ValueError:
-            raise UnknownIdError(
-                f"unknown {self.what} {text!r}: the {self.what} ids of this table are integers"
-            ) from None
-
     def rows(self, ids: Any, *, strict: bool = False) -> NDArray[np.int32]:
-        """Row numbers of ids, -1 for an unknown one (an error that names it, if strict)."""
+        """Row numbers of ids, -1 for an unknown one (an error that names it, if strict).
+
+        Ids are the same if their texts are: 42 and "42" name one item, whatever the other rows of
+        a table hold; "042" is another.
+        """
         wanted = id_series(ids, self.what)
-        if len(wanted) and wanted.dtype != self.values.dtype:
-            if strict:
-                self._unknown(wanted[0])
-            return np.full(len(wanted), -1, dtype=np.int32)
-        found = self._integer_rows(wanted) if self.are_integers else self._string_rows(wanted)
+        if wanted.dtype == self.values.dtype == pl.Int64:
+            found = self._integer_rows(wanted)
+        else:
+            found = _string_rows(self.values.cast(pl.String), wanted.cast(pl.String))
         if strict and len(found) and found.min() < 0:
             self._unknown(wanted[int(np.argmin(found))])
         return found
@@ -129,15 +121,15 @@ class Ids:
         place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
         return np.where(known[place] == ids, place, -1).astype(np.int32)
 
-    def _string_rows(self, wanted: pl.Series) -> NDArray[np.int32]:
-        if len(self.values) == 0:
-            return np.full(len(wanted), -1, dtype=np.int32)
-        codes = wanted.cast(pl.Enum(self.values), strict=False).to_physical()
-        return np.asarray(codes.cast(pl.Int32).fill_null(-1).to_numpy())
-
     def _unknown(self, value: Any) -> None:
-        kind = "integers" if self.are_integers else "strings"
         raise UnknownIdError(
             f"unknown {self.what} {value!r}: it is not among the {self.what}s of the training "
-            f"table (whose ids are {kind}); leave strict mode to get the documented fallback"
+            "table; leave strict mode to get the documented fallback"
         )
+
+
+def _string_rows(known: pl.Series, wanted: pl.Series) -> NDArray[np.int32]:
+    if len(known) == 0:
+        return np.full(len(wanted), -1, dtype=np.int32)
+    codes = wanted.cast(pl.Enum(known), strict=False).to_physical()
+    return np.asarray(codes.cast(pl.Int32).fill_null(-1).to_numpy())

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,6 +28,7 @@ from discreet.tallies import Tallies
 
 FORMAT = 1
 ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
+FILES = {ITEMS, MODEL, CERTIFICATE}
 _EFFECT, _FACTORS, _FAMILY = "_effect", "_factors", "_family_"
 _TALLIES = ("_against", "_in_favour", "_noise_variance")
 
@@ -164,7 +166,12 @@ class Release:
     def save(self, folder: str | Path) -> Path:
         """Write the release; an old one at the same place is replaced whole or left whole."""
         target = Path(folder).expanduser()
-        put_in_place(self.stage(target), target)
+        staged = self.stage(target)
+        try:
+            put_in_place(staged, target)
+        except OSError:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
         return target
 
     def stage(self, target: Path) -> Path:

@@ -23,7 +23,7 @@ class RatingScale:
     hi: float = 5.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.lo) and math.isfinite(self.hi) and self.lo < self.hi):
+        if not (math.isfinite(self.hi - self.lo) and self.lo < self.hi):
             raise ParameterError(
                 f"a rating scale needs finite lo < hi: got lo={self.lo!r}, hi={self.hi!r}"
             )

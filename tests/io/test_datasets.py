@@ -97,7 +97,7 @@ def test_a_wrong_digest_or_no_network_keeps_nothing(places: Path, server: str) -
         datasets.get("ml-100k", url=f"{server}/gone.zip")
     with pytest.raises(DataMissingError, match=r"copy it to .*ml-100k.zip"):
         datasets.get("ml-100k", url="http://127.0.0.1:9/refused")
-    assert list((places / "cache" / "discreet" / "ml-100k").iterdir()) == []
+    assert list((places / "cache" / "discreet").iterdir()) == []
 
 
 def test_the_club_is_the_same_for_the_same_seed(club: Club) -> None:

@@ -141,7 +141,7 @@ def test_a_damaged_archive_and_an_empty_folder_are_named(tmp_path: Path) -> None
 def original(name: str) -> Path:
     for folder in datasets.folders():
         for candidate in (folder / "raw" / name, folder / name):
-            if candidate.is_dir():
+            if candidate.is_dir() and any(candidate.iterdir()):
                 return candidate
     pytest.skip(f"the original files of {name} are not here: set DISCREET_DATA to their folder")
 

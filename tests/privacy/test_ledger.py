@@ -45,9 +45,7 @@ def put(ledger: Ledger, ratings: Ratings, scheme: Tally = TALLY, **more: object)
 
 
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        Randomness, "discrete_laplace", lambda _s, count, _scale: np.zeros(count, np.int64)
-    )
+    monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale: sums)
 
 
 def test_a_ledger_is_readable_by_its_owner_alone(ledger: Ledger, small: Ratings) -> None:
@@ -152,6 +150,82 @@ def test_the_certificate_speaks_of_all_releases_together(ledger: Ledger, small: 
     certificate = put(ledger, small).certificate
     assert "all releases that share the ledger" in certificate.statement
     assert certificate.status == "proven"
+
+
+def test_a_certificate_promises_no_more_than_the_releases_it_adds_to(
+    ledger: Ledger, small: Ratings
+) -> None:
+    first = put(ledger, small, seed=1).certificate
+    assert first.entropy == "seeded: protects nobody"
+    second = put(ledger, small).certificate
+    assert second.entropy == first.entropy
+    assert second.statement.startswith("This run was seeded")
+
+
+def test_a_missing_catalogue_and_coins_stay_in_later_certificates(
+    ledger: Ledger, small: Ratings
+) -> None:
+    put(ledger, small, Tally(personalisation="sample"))
+    later = put(ledger, small).certificate
+    assert later.status == "conditional"
+    assert any("SHA-256" in text for text in later.assumptions)
+    assert any("list of rated items is public" in text for text in later.assumptions)
+
+
+def test_a_staged_release_is_its_owner_s_alone_until_it_is_paid_for(
+    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes = []
+
+    def record(self: Ledger, *_: object) -> None:
+        staged = self.path.parent.glob(".release.staged-*")
+        modes.extend(stat.S_IMODE(folder.stat().st_mode) for folder in staged)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "record", record)
+    with pytest.raises(KeyboardInterrupt):
+        put(ledger, small)
+    assert modes == [0o700]
+    monkeypatch.undo()
+    put(ledger, small)
+    assert not list(ledger.path.parent.glob(".release.staged-*"))
+    out = ledger.path.parent / "release"
+    assert stat.S_IMODE(out.stat().st_mode) == 0o755
+
+
+def test_leftovers_of_others_are_left_alone(ledger: Ledger, small: Ratings) -> None:
+    other = ledger.path.parent / ".release.staged-abcd1234"
+    other.mkdir()
+    (other / "thesis.txt").write_text("years of work")
+    put(ledger, small)
+    assert (other / "thesis.txt").exists()
+
+
+def test_a_ledger_by_another_name_is_the_same_ledger(ledger: Ledger, small: Ratings) -> None:
+    alias = ledger.path.with_name("alias.db")
+    alias.symlink_to(ledger.path)
+    assert Ledger(alias).path == ledger.path
+    put(ledger, small)
+    late = ledger.releases()[-1]  # a second publisher that computed its budgets too early
+    with pytest.raises(LedgerError, match=r"has published .* in the meantime"):
+        Ledger(alias).record(small, np.ones(len(small)), np.ones(len(small)), late)
+    assert (ledger.spent(small) <= PrivacySpec.column().levels(small)).all()
+
+
+def test_a_restored_old_ledger_is_recognised(ledger: Ledger, small: Ratings) -> None:
+    put(ledger, small.subset(small.user < 20))
+    backup = ledger.path.read_bytes()
+    put(ledger, small)
+    ledger.path.write_bytes(backup)
+    with pytest.raises(LedgerError, match="restore the latest ledger"):
+        put(Ledger(ledger.path), small)
+
+
+def test_another_scale_cannot_be_added(ledger: Ledger, small: Ratings) -> None:
+    put(ledger, small)
+    wider = Ratings.from_frame(small.to_frame(), scale=(0, 10))
+    with pytest.raises(LedgerError, match="different scales"):
+        put(ledger, wider)
 
 
 def test_what_does_not_belong_together_is_refused(

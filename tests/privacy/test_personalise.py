@@ -10,6 +10,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
     check_threshold,
     inclusion_probability,
+    keep_records,
     resolve_threshold,
     sample,
 )
@@ -113,3 +114,21 @@ def test_thresholds_are_a_number_or_one_of_the_paper_s() -> None:
     for bad in (0, -1, float("nan"), float("inf"), "median"):
         with pytest.raises(ParameterError, match="threshold must be"):
             check_threshold(bad)
+
+
+@pytest.mark.parametrize("t", [0.5, 20.0, 40.0])
+def test_a_coin_s_probability_is_rounded_down(t: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of 52-bit coins that keep a record, over 2^52, is at most pi, in exact terms."""
+    from fractions import Fraction
+
+    ratings = random_ratings(3, 3, 1, seed=0)
+    pi = inclusion_probability(np.array([0.1]), t)
+    whole = int(float(pi[0]) * 2**52)
+    for coin in (max(whole - 2, 0), whole, whole + 1):
+        monkeypatch.setattr(
+            "discreet.privacy.personalise.pair_uniforms",
+            lambda *_, coin=coin, **__: np.array([[coin * 2.0**-52]]),
+        )
+        kept = keep_records(ratings, pi, Randomness(0))[0]
+        # Kept means that coins 0..coin all keep it: coin + 1 of 2^52 must not exceed pi.
+        assert not kept or Fraction(coin + 1, 2**52) <= Fraction(float(pi[0]))

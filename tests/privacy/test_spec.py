@@ -36,6 +36,14 @@ def test_levels_by_user_and_by_item_fall_back_to_the_default(small: Ratings) -> 
     assert (by_item == np.where(items == 105, 0.4, 0.6)).all()
 
 
+def test_keys_from_json_are_texts_and_name_the_same_people() -> None:
+    frame = pl.DataFrame({"user": [3, 4], "item": [1, 1], "rating": [5, 5]})
+    levels = PrivacySpec.by_user({"3": 0.1}).levels(Ratings.from_frame(frame))
+    assert levels.tolist() == [0.1, 1.0]
+    with pytest.raises(SpecError, match="level of user 'absent' must be one that is offered"):
+        PrivacySpec.by_user({"absent": 3.0})
+
+
 def test_groups_follow_the_paper_s_fractions_and_ranges() -> None:
     ratings = random_ratings(200, 200, 20_000, seed=2)
     levels = PrivacySpec.groups(seed=1).levels(ratings)

@@ -320,6 +320,8 @@ def test_dp_pmf_serves_everybody_at_the_smallest_offered_level(small: Ratings) -
     for spec in (None, PrivacySpec.column()):
         with pytest.raises(SpecError, match="one level for everybody"):
             DPPMF().fit(small, spec)
+    with pytest.raises(SpecError, match=r"declared min_level = 0.5"):
+        DPPMF(**GENTLE).fit(small, PrivacySpec.column(min_level=0.5))
 
 
 @pytest.mark.parametrize("count", [1, 30, 400])

@@ -77,7 +77,7 @@ def _recommendations(
     else:
         people = read_people(path, release.scale)
         if user is not None:
-            who = people.users.rows([people.users.parse(user)], strict=True)[0]
+            who = people.users.rows([user], strict=True)[0]
             people = people.subset(people.user == who)
         known = people.with_items(release.item_ids).by_user
         own = Own(known.ptr, known.cols, known.values)

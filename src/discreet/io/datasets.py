@@ -184,6 +184,8 @@ def get(name: str, *, progress: Progress = silent, url: str | None = None) -> Pa
         ) from None
     finally:
         part.unlink(missing_ok=True)
+        if not any(target.parent.iterdir()):
+            target.parent.rmdir()
     return target
 
 

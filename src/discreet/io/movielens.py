@@ -66,7 +66,8 @@ def read_ratings(path: Path) -> tuple[pl.DataFrame, RatingScale]:
     if name == "u.data":
         return _headless(raw, "\t", list(range(4))), WHOLE_STARS
     if name == "ratings.csv":
-        return rename(pl.read_csv(io.BytesIO(raw))), HALF_STARS
+        types = dict.fromkeys(CSV_HEADER, pl.Int64())
+        return rename(pl.read_csv(io.BytesIO(raw), schema_overrides=types)), HALF_STARS
     # Polars splits at one byte; "::" then leaves an empty column between every two.
     frame = _headless(raw, ":", [0, 2, 4, 6])
     # 1M and 10M share the name ratings.dat; only 10M has half stars, and its own folder name.

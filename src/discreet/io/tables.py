@@ -37,7 +37,7 @@ def read_ratings(
     resolves duplicate pairs by timestamp.
     """
     source = _existing(path)
-    frame, own_scale = _ratings_frame(source, separator, encoding)
+    frame, own_scale = _ratings_frame(source, separator, encoding, columns or {})
     try:
         return Ratings.from_frame(frame, columns, scale=scale or own_scale, keep=keep)
     except DataError as error:
@@ -47,7 +47,7 @@ def read_ratings(
 def read_people(path: str | Path, scale: RatingScale) -> Ratings:
     """People's own ratings for fold-in: item and rating, and user where there are several."""
     source = _existing(path)
-    frame, _ = _ratings_frame(source, None, "utf-8")
+    frame, _ = _ratings_frame(source, None, "utf-8", {})
     if "user" not in frame.columns:
         frame = frame.with_columns(pl.lit("you").alias("user"))
     try:
@@ -74,7 +74,7 @@ def read_items(
         if movielens.recognises_items(source)
         else netflix.read_titles(source)
         if netflix.recognises_titles(source)
-        else read_table(source, separator, encoding)
+        else read_table(source, separator, encoding, _id_types(columns or {}))
     )
     renames = {theirs: ours for ours, theirs in (columns or {}).items()}
     missing = [name for name in renames if name not in frame.columns]
@@ -92,8 +92,14 @@ def read_items(
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
 
 
-def read_table(path: Path, separator: str | None, encoding: str) -> pl.DataFrame:
-    """Any delimited, Parquet or Arrow file as a frame."""
+def read_table(
+    path: Path, separator: str | None, encoding: str, ids: Mapping[str, pl.DataType] | None = None
+) -> pl.DataFrame:
+    """Any delimited, Parquet or Arrow file as a frame.
+
+    `ids` are the types of a text file's id columns: the type of an id must not depend on what
+    other rows hold, so it is never guessed from them.
+    """
     suffix = path.suffix.lower()
     try:
         if suffix in PARQUET:
@@ -107,7 +113,10 @@ def read_table(path: Path, separator: str | None, encoding: str) -> pl.DataFrame
             )
         text = _utf8(path, encoding)
         return pl.read_csv(
-            text, separator=separator or DELIMITED[suffix], infer_schema_length=10_000
+            text,
+            separator=separator or DELIMITED[suffix],
+            infer_schema_length=10_000,
+            schema_overrides=dict(ids or {}),
         )
     except pl.exceptions.NoDataError:
         raise DataError(f"{path} is empty: it needs a header and at least one row") from None
@@ -138,8 +147,16 @@ def _utf8(path: Path, encoding: str) -> Path | io.BytesIO:
         raise DataError(f"cannot read {path} as {encoding!r}: {error}") from None
 
 
+def _id_types(columns: Mapping[str, str]) -> dict[str, pl.DataType]:
+    """Ids in a text file are text, but MovieLens' own are integers by its format."""
+    names = [columns.get(name, name) for name in ("user", "item")]
+    return {name: pl.String() for name in names} | {
+        name: pl.Int64() for name in movielens.CSV_HEADER
+    }
+
+
 def _ratings_frame(
-    source: Path, separator: str | None, encoding: str
+    source: Path, separator: str | None, encoding: str, columns: Mapping[str, str]
 ) -> tuple[pl.DataFrame, RatingScale]:
     try:
         if movielens.recognises_ratings(source):
@@ -153,7 +170,7 @@ def _ratings_frame(
             f"{source} holds no ratings file known here (u.data, ratings.dat, ratings.csv, "
             "mv_*.txt, combined_data_*.txt); give the path of a table"
         )
-    frame = read_table(source, separator, encoding)
+    frame = read_table(source, separator, encoding, _id_types(columns))
     if movielens.is_movielens_header(frame.columns):
         return movielens.rename(frame), movielens.HALF_STARS
     return frame, DEFAULT_SCALE

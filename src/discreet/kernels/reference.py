@@ -113,6 +113,31 @@ def add_votes(
     np.add.at(against, items[lo:hi], whole - part)
 
 
+def add_voices(
+    lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float, out: Array
+) -> None:
+    """u_i = g_i / sqrt(|g_i|^2 + h_i^2 + floor), g_i = sum_j a_ij z_j, h_i^2 = sum_j a_ij^2.
+
+    a and z are integers in units of 2^-20; g and h^2 are exact, so u is a function of integers.
+    """
+    for i in range(lo, hi):
+        own = slice(ptr[i], ptr[i + 1])
+        g = a[own].astype(np.int64) @ z[items[own]].astype(np.int64)
+        h = (a[own].astype(np.int64) ** 2).sum()
+        total = floor + float(h) * 2.0**-40
+        for size in g * 2.0**-40:
+            total += size * size
+        out[i] = g * 2.0**-40 / np.sqrt(total)
+
+
+def add_chorus(lo: int, hi: int, ptr: Array, users: Array, a: Array, U: Array, out: Array) -> None:
+    """out[j] = sum over i of a_ij u_i as integers in units of 2^-30, each product cut off."""
+    for j in range(lo, hi):
+        own = slice(ptr[j], ptr[j + 1])
+        products = a[own].astype(np.float64)[:, None] * 1024.0 * U[users[own]]
+        out[j] = np.trunc(products).astype(np.int64).sum(axis=0)
+
+
 def dot_pairs(lo: int, hi: int, rows: Array, cols: Array, U: Array, V: Array, out: Array) -> None:
     """out[k] = u_rows[k] . v_cols[k]."""
     out[lo:hi] = np.einsum("kd,kd->k", U[rows[lo:hi]], V[cols[lo:hi]])

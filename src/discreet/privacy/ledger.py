@@ -60,7 +60,7 @@ class Ledger:
     """Lifetime budgets; open it with `Ledger(path)`, which creates it if need be."""
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
-        self.path = Path(path).expanduser()
+        self.path = Path(path).expanduser().resolve()  # one lock, however the path is spelled
         if not self.path.exists():
             if not create:
                 raise LedgerError(f"no ledger {self.path}: check the path")
@@ -145,6 +145,13 @@ class Ledger:
         rows = zip(*(part[used].tolist() for part in (first, second, levels, costs)), strict=True)
         with closing(self._connect()) as database:
             database.execute("BEGIN IMMEDIATE")
+            # The lock should have seen to it, but budgets were computed from this very state.
+            newest = database.execute("SELECT max(number) FROM releases").fetchone()[0] or 0
+            if newest != release.number - 1:
+                raise LedgerError(
+                    f"another process has published with {self.path} in the meantime: nothing was "
+                    "recorded and nothing shown; publish again"
+                )
             database.executemany(
                 "INSERT INTO spends VALUES (?, ?, ?, ?) ON CONFLICT (h1, h2) DO UPDATE SET "
                 "level = max(level, excluded.level), spent = spent + excluded.spent",

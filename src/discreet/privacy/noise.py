@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import require_count
+from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.hashing import derive_key
 
 SYSTEM_ENTROPY = "operating system"
@@ -27,6 +28,8 @@ class Randomness:
     """
 
     seed: int | None
+    run: int = 0
+    """Tells repeated runs with one seed apart, so that they do not draw the same noise."""
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -47,11 +50,13 @@ class Randomness:
         return self._generator(1)
 
     def _generator(self, stream: int) -> np.random.Generator:
-        return np.random.default_rng(None if self.seed is None else [stream, self.seed])
+        return np.random.default_rng(None if self.seed is None else [stream, self.run, self.seed])
 
     def key(self, purpose: str) -> str:
         """A key for the keyed hash: secret, or derived from the seed."""
-        return secrets.token_hex(32) if self.seed is None else derive_key(purpose, self.seed)
+        if self.seed is None:
+            return secrets.token_hex(32)
+        return derive_key(f"{purpose}:{self.run}", self.seed)
 
     def spherical(self, rows: int, d: int, scale: float) -> NDArray[np.float64]:
         """Rows with density proportional to exp(-|eta| / scale), the noise of Theorem 1.
@@ -64,22 +69,35 @@ class Randomness:
         norm = np.sqrt(np.einsum("jd,jd->j", normal, normal))
         return np.asarray(normal * (length / norm)[:, None])
 
-    def discrete_laplace(self, count: int, scale: float) -> NDArray[np.int64]:
-        """Integers with probability proportional to exp(-|x| / scale).
+    def add_laplace(self, sums: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+        """Sums plus independent integers with probability proportional to exp(-|x| / scale).
 
-        Without a seed by OpenDP's sampler, which is exact: no floating-point number is involved.
+        Without a seed OpenDP adds them, exactly: no floating-point number is involved, and where a
+        result leaves 64 bits it is cut off after the addition.
         """
         if self.seed is None:
-            return _exact_laplace(count, scale)
+            return _exactly("make_laplace", "l1_distance", "i64", sums, scale)
         # The difference of two geometric numbers has this distribution.
         stop = -np.expm1(-1 / scale)
-        one, other = (self._seeded_noise.geometric(stop, count) for _ in range(2))
-        return np.asarray(one - other, dtype=np.int64)
+        one, other = (self._seeded_noise.geometric(stop, sums.shape) for _ in range(2))
+        return np.asarray(sums + one - other, dtype=np.int64)
+
+    def add_gaussian(
+        self, sums: NDArray[np.int64], scale: float, *, threads: int | None = None
+    ) -> NDArray[np.int64]:
+        """Sums plus independent integers with probability proportional to exp(-x^2 / 2 scale^2).
+
+        With a seed rounded normal numbers, which differ by less than one part in scale^2.
+        """
+        if self.seed is None:
+            return _exactly("make_gaussian", "l2_distance", "f64", sums, scale, threads)
+        noise = np.rint(self._seeded_noise.normal(0.0, scale, sums.shape))
+        return np.asarray(sums + noise.astype(np.int64))
 
     @property
-    def laplace_sampler(self) -> str:
-        """The sampler of `discrete_laplace`, as the certificate says it."""
-        return "discrete Laplace, " + ("exact (OpenDP)" if self.seed is None else "NumPy, seeded")
+    def grid_sampler(self) -> str:
+        """The sampler of the discrete noises, as the certificate says it."""
+        return "exact (OpenDP)" if self.seed is None else "NumPy, seeded"
 
     def _normals_and_uniforms(self, rows: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:
         if self.seed is not None:
@@ -96,13 +114,24 @@ class Randomness:
         return normal, uniform[:, even:]
 
 
-def _exact_laplace(count: int, scale: float) -> NDArray[np.int64]:
+def _exactly(
+    mechanism: str, metric: str, distance: str, sums: NDArray[np.int64], scale: float,
+    threads: int | None = 1,
+) -> NDArray[np.int64]:  # fmt: skip
+    """Integers through one of OpenDP's mechanisms, whose noise needs no floating point."""
     import opendp.prelude as dp  # imported here: it takes a third of a second
 
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    mechanism = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
-    return np.array(mechanism([0] * count), dtype=np.int64)
+    noisy = getattr(dp.m, mechanism)(domain, getattr(dp, metric)(T=distance), scale=scale)
+    flat, out = sums.ravel(), np.empty(sums.size, dtype=np.int64)
+
+    def fill(lo: int, hi: int) -> None:
+        out[lo:hi] = noisy(flat[lo:hi].tolist())
+
+    workers = thread_count(threads)
+    run_ranges(fill, even_ranges(len(flat), workers), workers)
+    return out.reshape(sums.shape)
 
 
 def _system_uniforms(count: int) -> NDArray[np.float64]:

@@ -89,4 +89,7 @@ def keep_records(
         ratings.item,
         threads=threads,
     )
-    return np.asarray(coins[:, 0] < probability)
+    # A coin is a multiple of 2^-52: the probability is rounded down to one, never up.
+    whole = np.floor(probability * (1 - 2.0**-48) * 2.0**52)
+    certain = probability >= 1
+    return np.asarray(certain | (coins[:, 0] * 2.0**52 < whole))

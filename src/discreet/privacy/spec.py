@@ -64,10 +64,10 @@ class Offer:
 
     def describe(self, whose: str) -> str:
         """In words fit for a certificate."""
-        floor = "above 0" if self.min_level is None else f"from {self.min_level:g}"
+        floor = "above 0" if self.min_level is None else f"from {self.min_level!r}"
         return (
-            f"each {whose}'s own epsilon, offered {floor} up to {self.max_level:g}; "
-            f"{self.default:g} if none was given"
+            f"each {whose}'s own epsilon, offered {floor} up to {self.max_level!r}; "
+            f"{self.default!r} if none was given"
         )
 
 
@@ -188,7 +188,7 @@ class _Uniform(PrivacySpec):
         return np.full(len(ratings), self.max_level)
 
     def describe(self) -> str:
-        return f"every rating at epsilon = {self.max_level:g}"
+        return f"every rating at epsilon = {self.max_level!r}"
 
 
 @dataclass(frozen=True)
@@ -215,8 +215,14 @@ class _ById(PrivacySpec):
     given: Mapping[Any, float] = field(repr=False)
 
     def __post_init__(self) -> None:
+        low = 0.0 if self.offer.min_level is None else self.offer.min_level
         for id_, value in self.given.items():
-            _level(f"the level of {self.what} {id_!r}", value)
+            level = _level(f"the level of {self.what} {id_!r}", value)
+            if not low <= level <= self.max_level:
+                raise SpecError(
+                    f"the level of {self.what} {id_!r} must be one that is offered, from {low!r} "
+                    f"to {self.max_level!r}: got {level!r}; declare another max_level or min_level"
+                )
 
     def levels(self, ratings: Ratings) -> Levels:
         by_user = self.what == "user"
@@ -267,6 +273,6 @@ class _Groups(PrivacySpec):
     def describe(self) -> str:
         low, middle, top = self.offer.min_level, self.eps_m, self.max_level
         return (
-            f"simulated groups: {self.f_c:g} of the ratings in [{low:g}, {middle:g}), "
-            f"{self.f_m:g} in [{middle:g}, {top:g}), the rest at {top:g}"
+            f"simulated groups: {self.f_c!r} of the ratings in [{low!r}, {middle!r}), "
+            f"{self.f_m!r} in [{middle!r}, {top!r}), the rest at {top!r}"
         )

@@ -39,8 +39,9 @@ _TALLY_REPLACE = (
     "the releases computed from D and from D with another value in z are (epsilon(z), 0)-close."
 )
 _TALLY_OVER_TIME = (
-    " This holds for all releases that share the ledger together: epsilon(z) is the lifetime "
-    "budget of the pair (user, item)."
+    "For every history of the ratings and every pair of user and item, all releases that share the "
+    "ledger, together, and those computed as if the pair had never been there are (E, 0)-close, "
+    "both ways, where E is the largest level at which the pair was counted."
 )
 
 
@@ -52,37 +53,49 @@ def tally_certificate(
     threshold: float,
     fixed_catalogue: bool,
     incremental: bool,
+    before: Certificate | None,
     randomness: Randomness,
 ) -> Certificate:
-    """Proven; or conditional, where the catalogue was taken from the ratings."""
-    replace = neighbours == Neighbours.REPLACE
-    statement = _TALLY_REPLACE if replace else _TALLY
+    """Proven; or conditional, where the catalogue was taken from the ratings.
+
+    A release that adds to one `before` promises no more than that did.
+    """
+    replaced = neighbours == Neighbours.REPLACE
+    # Under REPLACE who rated what is public by definition, and with it the rated items.
+    status = Status.PROVEN if fixed_catalogue or replaced else Status.CONDITIONAL
+    statement = _TALLY_REPLACE if replaced else _TALLY
+    proof = "docs/proofs/tally.md#replaced-values" if replaced else "docs/proofs/tally.md#theorem"
     assumptions = [*_assumptions(fixed_catalogue=fixed_catalogue, conditional=False)]
-    if incremental:
-        statement += _TALLY_OVER_TIME
-        assumptions.append(
-            "The schedule of releases was fixed in advance, and all of them share one ledger."
-        )
+    entropy = randomness.entropy
     if personalisation == "sample":
         assumptions.append(
             "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
         )
-    seeded = randomness.entropy != SYSTEM_ENTROPY
-    proof = "docs/proofs/tally.md#replaced-values" if replace else "docs/proofs/tally.md#theorem"
+    if incremental:
+        statement, proof = _TALLY_OVER_TIME, "docs/proofs/incremental.md#theorem"
+        assumptions.append(
+            "The schedule of releases was fixed in advance, and all of them share one ledger."
+        )
+    if before is not None:
+        assumptions += [text for text in before.assumptions if text not in assumptions]
+        if before.status != Status.PROVEN:
+            status = before.status
+        if before.entropy != SYSTEM_ENTROPY:
+            entropy = before.entropy
+    seeded = entropy != SYSTEM_ENTROPY
     return Certificate(
         scheme="Tally",
         variant="incremental" if incremental else "whole table",
-        # Under REPLACE who rated what is public by definition, and with it the rated items.
-        status=Status.PROVEN if fixed_catalogue or replace else Status.CONDITIONAL,
+        status=status,
         statement=f"{_SEEDED} {statement}" if seeded else statement,
         theorem=proof,
         neighbours=neighbours,
         personalisation=personalisation,
         levels=levels,
-        threshold=f"{threshold:g}",
+        threshold=repr(threshold),
         assumptions=tuple(assumptions),
-        sampler=f"{randomness.laplace_sampler}, on a grid of 2^-20 votes",
-        entropy=randomness.entropy,
+        sampler=f"discrete Laplace on a grid of 2^-20 votes, {randomness.grid_sampler}",
+        entropy=entropy,
     )
 
 
@@ -127,7 +140,7 @@ def paper_certificate(
 
 def _assumptions(*, fixed_catalogue: bool, conditional: bool) -> tuple[str, ...]:
     catalogue = (
-        "The item catalogue was fixed without looking at the ratings."
+        "The item catalogue, and every column of its table, was made without the ratings."
         if fixed_catalogue
         else "The list of rated items is public: no catalogue was given, so it was taken from them."
     )
@@ -143,5 +156,5 @@ def _assumptions(*, fixed_catalogue: bool, conditional: bool) -> tuple[str, ...]
         *shared,
         "The user factors U are constants.",
         "The proof is about real numbers; noise and minimiser are computed in 64-bit floating "
-        "point, the minimiser to machine precision.",
+        "point, the minimiser to a relative gradient below 1e-9.",
     )

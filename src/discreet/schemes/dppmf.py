@@ -89,8 +89,9 @@ class DPPMF:
                 "specification that declares its smallest level (min_level)"
             )
         data = over_catalogue(ratings, self.items)
+        spec.levels(data)  # refuses a level below the declared smallest
         t = spec.min_level
-        return self._perturbed(data, data, t, f"{t:g}", spec, Randomness(seed), progress)
+        return self._perturbed(data, data, t, repr(t), spec, Randomness(seed), progress)
 
     def _check(self) -> None:
         require_choice("variant", self.variant, VARIANTS)
@@ -250,7 +251,7 @@ class PDPPMF(DPPMF):
         t = resolve_threshold(threshold, levels)
         randomness = Randomness(seed)
         used = sample(data, levels, t, randomness, threads=self.threads)
-        shown = f"{threshold} of the training levels" if isinstance(threshold, str) else f"{t:g}"
+        shown = f"{threshold} of the training levels" if isinstance(threshold, str) else repr(t)
         return self._perturbed(data, used, t, shown, spec, randomness, progress)
 
     def _check(self) -> None:

@@ -55,8 +55,8 @@ def estimate(
     y = ((scale.lo - mean) * A + (scale.hi - mean) * B) / unit
     noise = tallies.noise_variance * _noise_factor(tallies, scale, mean) / unit**2
     chance = counts * weight_ratio * _RATING_VARIANCE + noise
-    columns = [np.ones(len(counts)), _standardised(_popularity(counts), counts)]
-    columns += [_standardised(x, counts) for x in _public(features)]
+    columns = [np.ones(len(counts)), standardised(popularity(counts), counts)]
+    columns += [standardised(x, counts) for x in _public(features)]
     X = np.column_stack(columns)
     penalty = np.full(X.shape[1], _PRIOR_RIDGE)
     penalty[0] = 0.0
@@ -108,7 +108,7 @@ def design(
     A column with its own ridge is the same as a column divided by the root of it, so all share one.
     """
     unit, c = scale.span / 4, effects.counts
-    b, n = _standardised(effects.item_effects, c), _standardised(_popularity(c), c)
+    b, n = standardised(effects.item_effects, c), standardised(popularity(c), c)
     columns = [
         ("one", np.ones(len(c)), _RIDGE_ONE),
         ("effect", b, _RIDGE_EFFECT),
@@ -118,7 +118,7 @@ def design(
         ("popularity^2", n * n, _RIDGE_PRODUCT),
     ]
     for name, values in features.numbers.items():
-        x = _standardised(values, c)
+        x = standardised(values, c)
         columns += [
             (f"effect x {name}", b * x, _RIDGE_PRODUCT),
             (f"popularity x {name}", n * x, _RIDGE_PRODUCT),
@@ -135,7 +135,8 @@ def _public(features: Features) -> list[Array]:
     return [*features.numbers.values(), *features.flags.values()]
 
 
-def _popularity(counts: Array) -> Array:
+def popularity(counts: Array) -> Array:
+    """How often an item is rated, on a logarithmic scale."""
     return np.log1p(counts / 10)
 
 
@@ -144,7 +145,7 @@ def _weighted_mean(values: Array, counts: Array) -> float:
     return float(np.average(values, weights=counts + 1e-9))
 
 
-def _standardised(values: Array, counts: Array) -> Array:
+def standardised(values: Array, counts: Array) -> Array:
     """Mean 0 and variance 1 over ratings, as far as the noisy counts tell."""
     centred = values - _weighted_mean(values, counts)
     return np.asarray(centred / np.sqrt(_weighted_mean(centred**2, counts) + 1e-12))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
 
-from discreet.durable import put_in_place
+from discreet.durable import put_in_place, remove_leftovers
 from discreet.errors import LedgerError, ParameterError, ReleaseError
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
@@ -15,7 +14,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
-from discreet.release import Release
+from discreet.release import FILES, Release
 from discreet.schemes.model import FactorModel
 from discreet.schemes.tally import Tally
 from discreet.tallies import ONE_VOTE
@@ -43,18 +42,23 @@ def publish(
     spec, data = scheme.prepare(ratings, spec)
     t = scheme.declared_threshold(spec)
     levels = spec.levels(data)
-    randomness = Randomness(seed)
     with ledger.publishing():
         progress("publish", 0, 4)
         finish_interrupted(ledger)
         previous = _previous(ledger, target)
+        if previous is not None and previous.scale != data.scale:
+            raise LedgerError(
+                f"the previous release has ratings {previous.scale}, this table {data.scale}: "
+                "tallies on different scales cannot be added up"
+            )
+        randomness = Randomness(seed, run=len(ledger.releases()))
         budgets = ledger.remaining(data, levels)
         progress("publish", 1, 4)
         units = scheme.units(data, budgets, t, randomness)
         tallies = scheme.noisy_tallies(data, units, t, randomness)
         if previous is not None and previous.tallies is not None:
             tallies = previous.tallies.over(previous.item_ids, data.items) + tallies
-        model = scheme.model(data, tallies, spec, t, randomness, incremental=True)
+        model = scheme.model(data, tallies, spec, t, randomness, ledger_after=previous or True)
         progress("publish", 2, 4)
         weighed = scheme.personalisation == "weigh"
         costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)
@@ -82,21 +86,27 @@ def finish_interrupted(ledger: Ledger) -> None:
 
 def _previous(ledger: Ledger, target: Path) -> Release | None:
     """The release to add to, the ledger's latest; leftovers of a crash are removed."""
-    for leftover in target.parent.glob(f".{target.name}-*"):
-        shutil.rmtree(leftover, ignore_errors=True)
+    remove_leftovers(target, FILES)
     shown = [entry for entry in ledger.releases() if entry.state == VISIBLE]
+    found = _digest(target)
     if not shown:
-        if target.exists():
+        if found is not None:
             raise LedgerError(
                 f"{target} holds a release that {ledger.path} knows nothing of: publish to another "
                 "folder, or with the ledger it was made with"
             )
         return None
-    if _digest(target) != shown[-1].digest:
+    if found is not None and found not in {entry.digest for entry in ledger.releases()}:
+        raise LedgerError(
+            f"{target} holds a release that {ledger.path} knows nothing of. If this ledger was "
+            "restored from a backup, it has forgotten what was spent since: restore the latest "
+            "ledger. Without it, stop publishing"
+        )
+    if found != shown[-1].digest:
         raise LedgerError(
             f"{target} does not hold the latest release of {ledger.path}, number "
-            f"{shown[-1].number}: its tallies are needed to add to; restore it there "
-            f"(it was put at {shown[-1].target})"
+            f"{shown[-1].number}, whose tallies are needed to add to: put that release back there "
+            f"(it was published at {shown[-1].target})"
         )
     return Release.load(target)
 

@@ -110,10 +110,10 @@ class Tally:
         scale = np.nextafter(ONE_VOTE / t, np.inf)
         variance = np.full(len(data.items), 2 * (scale / ONE_VOTE) ** 2)
         if self.neighbours == Neighbours.REPLACE:
-            noise = randomness.discrete_laplace(len(in_favour), scale)
-            return Tallies(against - noise, in_favour + noise, variance, shared_noise=True)
-        noise = randomness.discrete_laplace(2 * len(in_favour), scale)
-        return Tallies(against + noise[: len(against)], in_favour + noise[len(against) :], variance)
+            total, noisy = against + in_favour, randomness.add_laplace(in_favour, scale)
+            return Tallies(total - noisy, noisy, variance, shared_noise=True)
+        against, in_favour = randomness.add_laplace(np.stack([against, in_favour]), scale)
+        return Tallies(against, in_favour, variance)
 
     def model(
         self,
@@ -123,9 +123,12 @@ class Tally:
         t: float,
         randomness: Randomness,
         *,
-        incremental: bool = False,
+        ledger_after: Release | bool = False,
     ) -> FactorModel:
-        """Everything after the noise: it reads the tallies and public values alone."""
+        """Everything after the noise: it reads the tallies and public values alone.
+
+        With a ledger, `ledger_after` is the release before, or True for the first one.
+        """
         features = encode(self.items, len(tallies), self.groups)
         weights = np.minimum(1.0, spec.typical_levels() / t)
         ratio = (
@@ -147,7 +150,8 @@ class Tally:
                 levels=spec.describe(),
                 threshold=t,
                 fixed_catalogue=self.items is not None,
-                incremental=incremental,
+                incremental=bool(ledger_after),
+                before=ledger_after.certificate if isinstance(ledger_after, Release) else None,
                 randomness=randomness,
             ),
             factor_names=names,

@@ -1,0 +1,74 @@
+"""Accounting for Gaussian noise: exact trade-off curves, rounded to the safe side."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+
+GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
+"""What the discrete Gaussian may add to a rounded continuous one: see docs/proofs/chorus.md."""
+_TABLE = 4096
+
+
+def gaussian_delta(mu: float, epsilon: float) -> float:
+    """The least delta with which a mu-GDP mechanism is (epsilon, delta)-DP.
+
+    delta = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2)
+
+    >>> round(gaussian_delta(1.0, 1.0), 6)
+    0.126937
+    """
+    upper = _normal_tail(epsilon / mu - mu / 2)
+    lower = _normal_tail(epsilon / mu + mu / 2)
+    # In logarithms, because e^eps may overflow where the tail underflows.
+    second = math.exp(epsilon + math.log(lower)) if lower > 0 else 0.0
+    return max(upper - second, 0.0)
+
+
+def _normal_tail(x: float) -> float:
+    """P(N > x)."""
+    return 0.5 * math.erfc(x / math.sqrt(2))
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """The largest mu, rounded down, with which mu-GDP implies (epsilon, delta)-DP.
+
+    A little of both is set aside for noise on a grid, so nothing is left below 1e-7 and 1e-15.
+    """
+    if not 0 < delta < 1:
+        raise ParameterError(f"delta must be between 0 and 1: got {delta!r}")
+    epsilon, delta = epsilon - GRID_EPSILON, delta - GRID_DELTA
+    if epsilon <= 0 or delta <= 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while gaussian_delta(high, epsilon) <= delta:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        if gaussian_delta(middle, epsilon) <= delta:
+            low = middle
+        else:
+            high = middle
+    return low * (1 - 1e-12)
+
+
+def gaussian_weights(levels: NDArray[np.float64], t: float, delta: float) -> NDArray[np.float64]:
+    """min(1, mu(eps, delta) / mu(t, delta)) for every level, rounded down on a grid of levels.
+
+    >>> gaussian_weights(np.array([1.0, 2.0]), 1.0, 1e-6).tolist()
+    [1.0, 1.0]
+    """
+    # mu grows with eps, so the value at the grid point below a level is never too large.
+    grid = t * np.arange(_TABLE + 1) / _TABLE
+    top = gaussian_mu(t, delta)
+    if top <= 0:
+        return np.zeros(len(levels))
+    table = np.array([gaussian_mu(level, delta) for level in grid[:-1]] + [top]) / top
+    place = np.floor(np.minimum(levels / t, 1.0) * _TABLE).astype(np.int64)
+    # A quotient that was rounded up to a grid point belongs to the point below.
+    place = np.where(grid[place] > levels, place - 1, place)
+    return np.asarray(np.minimum(table, 1.0)[place])

@@ -1,0 +1,112 @@
+"""Chorus after the noise: item directions from noisy rounds; released and public values alone."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.features import Features
+from discreet.schemes.effects import Effects, popularity, standardised
+
+# Public constants, the same for every data set (in units of a quarter of the scale).
+FIRST_SIZE = 0.035
+"""The prior variance of a person's coefficient for the strongest factor."""
+_VOICE = 0.3
+"""E|u|^2, for how much chance there is in a sum of voices."""
+_MEMORY, _FADE = 3, 0.5
+"""So many rounds are combined, each older one counting half as much."""
+_EM_STEPS = 40
+
+Array = NDArray[Any]
+
+
+class Round(NamedTuple):
+    """One released round: item sums, the noise on them, and the directions that were fed in."""
+
+    sums: Array
+    sigma: float
+    fed: Array
+
+
+class Directions(NamedTuple):
+    """Whitened item directions, strongest first, and the prior variance of each coefficient."""
+
+    z: Array
+    sizes: Array
+
+
+def first_directions(
+    effects: Effects, features: Features, d: int, rng: np.random.Generator
+) -> Array:
+    """What is known before any round: effect, popularity, public features; else random."""
+    c = effects.counts
+    known = [effects.item_effects, popularity(c), *features.numbers.values()]
+    known += list(features.flags.values())
+    F = np.column_stack([standardised(x, c) for x in known])
+    if F.shape[1] > d:
+        return np.asarray(F @ rng.standard_normal((F.shape[1], d)) / np.sqrt(d))
+    return np.column_stack([F, rng.standard_normal((len(F), d - F.shape[1]))])
+
+
+def within_the_ball(z: Array, counts: Array) -> Array:
+    """Rows of a root-mean-square norm of 1 over ratings, none longer than 1."""
+    c = counts + 1e-9
+    scaled = z / np.sqrt(max(np.average((z**2).sum(axis=1), weights=c), 1e-12))
+    return np.asarray(scaled / np.maximum(1.0, np.sqrt((scaled**2).sum(axis=1)))[:, None])
+
+
+def combine(rounds: list[Round], counts: Array, clip: float, weight_ratio: float) -> Directions:
+    """The best directions that the last rounds together show.
+
+    `counts` are in the rounds' own weights; `clip` is X and `weight_ratio` E[w^2]/E[w].
+    """
+    last = rounds[-_MEMORY:]
+    sums, sigma, fed = last[-1]
+    d, c = sums.shape[1], counts + 1e-9
+    seen = counts > 0.5
+    Y = np.hstack([r.sums / (r.sigma * c[:, None]) for r in last])
+    chance = 0.5 * clip**2 * _VOICE * weight_ratio / (d * sigma**2)
+    R = 1 / c**2 + chance / c
+    m = np.zeros_like(Y)
+    if seen.any():
+        m[seen] = _posterior_means(Y[seen], R[seen])
+    beta = sigma * m[:, -d:]
+    m = m - np.average(m, weights=c, axis=0)
+    for age in range(len(last)):
+        m[:, age * d : (age + 1) * d] *= _FADE ** (len(last) - 1 - age)
+    z = _whitened(m, c, d)
+    # How much of a person's taste each direction explains, from this round's sums.
+    root = np.sqrt(c)[:, None]
+    A = np.linalg.lstsq(fed * root, z * root, rcond=None)[0]
+    strength = z.T @ (c[:, None] * beta) @ A / c.sum()
+    values, Q = np.linalg.eigh((strength + strength.T) / 2)
+    order = np.argsort(-values)
+    values = np.maximum(values[order], 0.0)
+    return Directions(z @ Q[:, order], FIRST_SIZE * values / max(values[0], 1e-12))
+
+
+def _posterior_means(Y: Array, R: Array) -> Array:
+    """Means of the true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM."""
+    precision = 1 / R
+    g = np.average(Y, weights=precision, axis=0)
+    squares = np.average((Y - g) ** 2, weights=precision**2, axis=0)
+    excess = np.average((Y - g) ** 2 - R[:, None], weights=precision**2, axis=0)
+    Omega = np.diag(np.maximum(excess, 1e-6 * squares + 1e-12))
+    for _ in range(_EM_STEPS):
+        values, Q = np.linalg.eigh(Omega)
+        values = np.maximum(values, 1e-12)
+        share = values / (values + R[:, None])
+        P = ((Y - g) @ Q) * share
+        Omega = Q @ ((P.T @ P + np.diag((values * (1 - share)).sum(axis=0))) / len(Y)) @ Q.T
+    values, Q = np.linalg.eigh(Omega)
+    values = np.maximum(values, 1e-12)
+    return np.asarray(g + ((Y - g) @ Q * (values / (values + R[:, None]))) @ Q.T)
+
+
+def _whitened(m: Array, c: Array, d: int) -> Array:
+    """The d strongest principal axes over ratings, each with variance 1."""
+    values, Q = np.linalg.eigh((m * c[:, None]).T @ m / c.sum())
+    order = np.argsort(-values)[:d]
+    return np.asarray(m @ Q[:, order] / np.sqrt(np.maximum(values[order], 1e-12)))
