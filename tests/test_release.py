@@ -67,11 +67,19 @@ def test_saving_again_replaces_the_old_release_whole(small: Ratings, tmp_path: P
 
 def test_a_folder_with_other_things_is_left_alone(small: Ratings, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(OutputError, match="exists and is not a release"):
+    with pytest.raises(OutputError, match="holds other things than a release"):
         Bias().fit(small).release.save(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.txt"]
-    with pytest.raises(OutputError, match="exists and is not a release"):
+    with pytest.raises(OutputError, match="holds other things than a release"):
         Bias().fit(small).release.save(tmp_path / "thesis.txt")
+
+
+def test_a_link_stays_a_link(small: Ratings, tmp_path: Path) -> None:
+    (tmp_path / "served").symlink_to(tmp_path / "real")
+    PMF(factors=2).fit(small, seed=1).release.save(tmp_path / "real")
+    PMF(factors=3).fit(small, seed=1).release.save(tmp_path / "served")
+    assert (tmp_path / "served").is_symlink()
+    assert Release.load(tmp_path / "real").item_factors.shape[1] == 3
 
 
 def test_an_unwritable_place_is_named(small: Ratings, tmp_path: Path) -> None:

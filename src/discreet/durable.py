@@ -20,15 +20,15 @@ def remove_leftovers(target: Path, names: set[str]) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def make_room(target: Path, marker: str) -> Path:
+def make_room(target: Path, names: set[str]) -> Path:
     """An empty temporary sibling of target; an error if a new folder cannot take its place.
 
-    Target may be replaced if it is absent, empty, or holds the file `marker`.
+    Target may be replaced if it is absent, or a folder that holds no other files than `names`.
     """
-    if target.exists() and not _replaceable(target, marker):
+    if target.exists() and not _replaceable(target, names):
         raise OutputError(
-            f"{target} exists and is not a release: nothing was written; choose another folder, "
-            "or empty it first"
+            f"{target} exists and holds other things than a release: nothing was written; choose "
+            "another folder, or empty it first"
         )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -37,12 +37,12 @@ def make_room(target: Path, marker: str) -> Path:
         raise OutputError(f"cannot write the release to {target}: {error}") from None
 
 
-def stage(files: dict[str, bytes], target: Path, marker: str) -> Path:
+def stage(files: dict[str, bytes], target: Path) -> Path:
     """Write files durably into a temporary sibling of target, to be put in place later.
 
     Until then only its owner can read it: it may never be put in place at all.
     """
-    fresh = make_room(target, marker)
+    fresh = make_room(target, set(files))
     try:
         for name, content in files.items():
             with (fresh / name).open("wb") as file:
@@ -55,8 +55,8 @@ def stage(files: dict[str, bytes], target: Path, marker: str) -> Path:
     return fresh
 
 
-def _replaceable(folder: Path, marker: str) -> bool:
-    return folder.is_dir() and ((folder / marker).is_file() or not any(folder.iterdir()))
+def _replaceable(folder: Path, names: set[str]) -> bool:
+    return folder.is_dir() and {file.name for file in folder.iterdir()} <= names
 
 
 def put_in_place(fresh: Path, target: Path) -> None:

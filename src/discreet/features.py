@@ -91,6 +91,8 @@ def _flags(name: str, lists: pl.Series) -> dict[str, Array]:
 
 def _families(items: Items, groups: tuple[str, ...] | None) -> dict[str, NDArray[np.int32]]:
     known = items.frame.columns
+    if isinstance(groups, str):
+        raise ParameterError(f"groups must be a tuple of columns: got {groups!r}")
     if groups is None:
         if items.frame.schema.get("title") != pl.String:
             return {}
@@ -101,6 +103,11 @@ def _families(items: Items, groups: tuple[str, ...] | None) -> dict[str, NDArray
             raise ParameterError(
                 f"no column {name!r} to group items by: the item table has "
                 f"{', '.join(map(repr, known))}"
+            )
+        if items.frame[name].dtype.is_nested():
+            raise ParameterError(
+                f"column {name!r} cannot group items: it holds {items.frame[name].dtype}, and an "
+                "item belongs to one family"
             )
     return {name: _codes(items.frame[name].cast(pl.String)) for name in groups}
 

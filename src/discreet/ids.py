@@ -16,6 +16,8 @@ Id = int | str
 
 def id_series(values: Any, what: str) -> pl.Series:
     """Ids as an Int64 or String series; anything else is an error that names the first bad one."""
+    if isinstance(values, str | int):
+        raise DataError(f"{what} ids must come in a list: got {values!r}; write [{values!r}]")
     try:
         series = values if isinstance(values, pl.Series) else pl.Series(what, values, strict=True)
     except (TypeError, pl.exceptions.PolarsError) as error:
@@ -123,8 +125,7 @@ class Ids:
 
     def _unknown(self, value: Any) -> None:
         raise UnknownIdError(
-            f"unknown {self.what} {value!r}: it is not among the {self.what}s of the training "
-            "table; leave strict mode to get the documented fallback"
+            f"unknown {self.what} {value!r}: it is not among the {self.what}s of the table"
         )
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +18,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.durable import put_in_place, stage
-from discreet.errors import DataError, ReleaseError, require_count
+from discreet.durable import make_room, put_in_place, stage
+from discreet.errors import DataError, OutputError, ReleaseError, require_count
 from discreet.ids import Id, Ids
 from discreet.items import Items
-from discreet.privacy.certificate import Certificate
+from discreet.privacy.certificate import INCREMENTAL, Certificate
 from discreet.recommend import FoldIn, Own, Shelf, fold_in, score_pairs, top_n
 from discreet.scale import RatingScale
 from discreet.tallies import Tallies
@@ -102,8 +103,14 @@ class Release:
         scores = self.shelf.base + self.item_factors @ self.shelf.prior
         return np.asarray(scores, dtype=np.float64)
 
+    def __repr__(self) -> str:
+        return (
+            f"Release({self.certificate.scheme}, {self.certificate.status}: {len(self.items):,} "
+            f"items, {self.item_factors.shape[1]} factors, ratings {self.scale})"
+        )
+
     def recommend(
-        self, my_items: Any, my_ratings: Any, n: int = 10, *, exclude_rated: bool = True
+        self, my_items: Any = (), my_ratings: Any = (), n: int = 10, *, exclude_rated: bool = True
     ) -> pl.DataFrame:
         """The n best items for one person, from their own ratings: frame item, rank, score.
 
@@ -142,6 +149,8 @@ class Release:
 
     def _own(self, my_items: Any, my_ratings: Any) -> Own:
         """One person's ratings as rows of the catalogue, checked by name."""
+        if isinstance(my_items, str):
+            raise DataError(f"items must come in a list: got {my_items!r}; write [{my_items!r}]")
         ids: list[Id] = list(my_items)
         try:
             ratings = np.array([float(r) for r in my_ratings])
@@ -165,7 +174,8 @@ class Release:
 
     def save(self, folder: str | Path) -> Path:
         """Write the release; an old one at the same place is replaced whole or left whole."""
-        target = Path(folder).expanduser()
+        target = Path(folder).expanduser().resolve()
+        check_target(target)
         staged = self.stage(target)
         try:
             put_in_place(staged, target)
@@ -176,7 +186,7 @@ class Release:
 
     def stage(self, target: Path) -> Path:
         """Write the release to a temporary sibling of target, to be put in place later."""
-        return stage(self._files(), target, CERTIFICATE)
+        return stage(self._files(), target)
 
     def _files(self) -> dict[str, bytes]:
         columns = {_EFFECT: self.item_effects, _FACTORS: self.item_factors}
@@ -226,6 +236,18 @@ class Release:
             return cls(**model, **items, certificate=certificate)
         except (ReleaseError, DataError) as error:
             raise ReleaseError(f"{source}: {error}") from None
+
+
+def check_target(folder: str | Path) -> None:
+    """An error if a release cannot be saved there, or must not: found before any work is done."""
+    target = Path(folder).expanduser().resolve()
+    make_room(target, FILES).rmdir()
+    with suppress(ReleaseError):
+        if Release.load(target).certificate.variant == INCREMENTAL:
+            raise OutputError(
+                f"{target} holds a release that was published with a ledger, and later ones add to "
+                "it: publish there with that ledger (--ledger), or choose another folder"
+            )
 
 
 def _digest(certificate: Certificate, files: dict[str, bytes]) -> str:

@@ -148,6 +148,15 @@ def test_a_repeated_fit_with_a_seed_gives_the_same_release(table: Path, tmp_path
         (["fit", "TABLE", "--privacy", "groups:f_x=1"], "error: --privacy groups has no 'f_x'"),
         (["fit", "TABLE", "--max-level", "0.5"], "error: epsilon must be within the declared"),
         (["fit", "TABLE", "--threshold", "0"], "error: threshold must be > 0: got 0.0"),
+        (
+            ["fit", "TABLE", "--privacy", "uniform:0.5"],
+            "error: --privacy uniform:0.5 would replace",
+        ),
+        (["fit", "TABLE", "--privacy", "uniform:0.5", "--max-level", "2"], "error: --max-level,"),
+        (["fit", "TABLE", "--separator", ";;"], "error: a separator must be one character"),
+        (["evaluate", "TABLE", "--folds", "3", "--by-time", "0.1"], "error: choose one of --folds"),
+        (["fit", "TABLE", "--ledger", "release/l.db"], "error: the ledger .* lies in the release"),
+        (["fit", "TABLE", "--scale", "0-10"], "error: --scale must be LO:HI"),
         (["fit", "TABLE", "--gamma", "5"], "error: --gamma does not go with --scheme tally, only"),
         (["fit", "TABLE", "--threshold", "mean"], "error: Tally's threshold is a declared"),
         (["fit", "TABLE", "--scheme", "pmf", "--ledger", "x"], "error: --ledger goes with"),
@@ -191,7 +200,7 @@ def test_fit_checks_its_output_folder_before_it_trains(table: Path, tmp_path: Pa
     assert "cannot write the release" in message
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis").write_text("")
-    assert "is not a release" in refused("fit", table, "--out", tmp_path / "full")
+    assert "other things than a release" in refused("fit", table, "--out", tmp_path / "full")
 
 
 def test_a_failed_fit_leaves_the_old_release_whole(table: Path, tmp_path: Path) -> None:

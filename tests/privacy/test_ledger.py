@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.errors import LedgerError, ParameterError
+from discreet.errors import LedgerError, OutputError, ParameterError
 from discreet.items import Items
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
@@ -20,6 +20,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.release import Release
+from discreet.schemes.pmf import PMF
 from discreet.schemes.publish import finish_interrupted, publish
 from discreet.schemes.tally import Tally, count_votes
 from discreet.tallies import ONE_VOTE
@@ -219,6 +220,25 @@ def test_a_restored_old_ledger_is_recognised(ledger: Ledger, small: Ratings) -> 
     ledger.path.write_bytes(backup)
     with pytest.raises(LedgerError, match="restore the latest ledger"):
         put(Ledger(ledger.path), small)
+
+
+def test_a_release_of_a_ledger_is_not_overwritten_by_a_plain_one(
+    ledger: Ledger, small: Ratings
+) -> None:
+    put(ledger, small)
+    out = ledger.path.parent / "release"
+    with pytest.raises(OutputError, match="was published with a ledger"):
+        TALLY.fit(small).release.save(out)
+    put(ledger, small)
+
+
+def test_a_ledger_in_the_public_folder_is_refused(tmp_path: Path, small: Ratings) -> None:
+    (tmp_path / "release").mkdir()
+    inside = Ledger(tmp_path / "release" / "l.db")
+    with pytest.raises(LedgerError, match="lies in the release folder"):
+        publish(TALLY, small, None, out=tmp_path / "release", ledger=inside)
+    with pytest.raises(ParameterError, match="the ledger goes with Tally: got PMF"):
+        publish(PMF(), small, None, out=tmp_path / "r", ledger=tmp_path / "l.db")  # type: ignore[arg-type]
 
 
 def test_another_scale_cannot_be_added(ledger: Ledger, small: Ratings) -> None:

@@ -7,7 +7,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from discreet.errors import DivergenceError, ParameterError, SpecError, UnknownIdError
+from discreet.errors import (
+    DataError,
+    DivergenceError,
+    ParameterError,
+    SpecError,
+    UnknownIdError,
+)
 from discreet.ids import Ids
 from discreet.items import Items
 from discreet.kernels import reference
@@ -392,3 +398,20 @@ def test_items_outside_the_catalogue_are_dropped_silently(small: Ratings) -> Non
     model = Bias(items=Items.from_frame(half.values.to_frame("item"))).fit(small)
     inside = small.with_items(half)
     assert model.release.mean == pytest.approx(inside.rating.mean(dtype=np.float64))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda r: Tally().fit(r.to_frame(), SPEC), DataError, "must be a Ratings table: got Data"),
+        (lambda r: Tally().fit(r, 0.1), SpecError, "must be a PrivacySpec: got 0.1"),
+        (lambda r: PDPPMF().fit(r, 0.1), SpecError, "must be a PrivacySpec: got 0.1"),
+        (lambda r: DPPMF().fit(r, "0.1"), SpecError, "must be a PrivacySpec: got '0.1'"),
+        (lambda r: PMF(items=r.to_frame()).fit(r), DataError, "must be an Items table"),
+        (lambda r: Bias().fit(r).recommend("u1"), DataError, "ids must come in a list: got 'u1'"),
+        (lambda r: Bias().fit(r).release.recommend("i", [1]), DataError, "must come in a list"),
+    ],
+)
+def test_a_natural_mistake_is_named(call: Any, error: Any, message: str, small: Ratings) -> None:
+    with pytest.raises(error, match=message):
+        call(small)

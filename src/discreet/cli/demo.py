@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def demo(
     out: Annotated[Path, typer.Option(help="Where the release and the figure go.")] = Path("demo"),
-    seed: Annotated[int, typer.Option(help="Seed of the comparison.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the comparison.")] = 0,
 ) -> None:
     """Compare the schemes on the embedded cinema club, save a release, recommend from it.
 
@@ -28,16 +28,15 @@ def demo(
     Example:
       discreet demo --out demo
     """
-    from discreet.durable import make_room
     from discreet.evaluate.splits import hold_out
     from discreet.io.club import LABEL, cinema_club
     from discreet.privacy.spec import PrivacySpec
-    from discreet.release import CERTIFICATE
+    from discreet.release import check_target
     from discreet.schemes.tally import Tally
 
     console = show.console()
     folder = out.expanduser() / "release"
-    make_room(folder, CERTIFICATE).rmdir()
+    check_target(folder)
     club = cinema_club()
     split = hold_out(club.ratings, 0.1, seed=seed)
     console.print(f"[bold]The {LABEL}[/]")

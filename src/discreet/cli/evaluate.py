@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import show
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +26,8 @@ def evaluate(
     ] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validate with so many folds.")] = None,
     hold_out: Annotated[
-        float, typer.Option(help="Test on a random share of the ratings (without --folds).")
-    ] = 0.1,
+        float | None, typer.Option(help="Test on a random share of the ratings (default 0.1).")
+    ] = None,
     by_time: Annotated[
         float | None, typer.Option(help="Test on the latest share of the ratings instead.")
     ] = None,
@@ -37,8 +38,9 @@ def evaluate(
         int | None, typer.Option(help="Also precision, recall and NDCG of so many items.")
     ] = None,
     privacy: o.PrivacyOption = None,
-    max_level: o.MaxLevelOption = 1.0,
+    max_level: o.MaxLevelOption = None,
     min_level: o.MinLevelOption = None,
+    default_level: o.DefaultLevelOption = None,
     items: o.ItemsOption = None,
     variant: o.VariantOption = None,
     threshold: o.ThresholdOption = None,
@@ -61,7 +63,7 @@ def evaluate(
     encoding: o.EncodingOption = "utf-8",
     seed: Annotated[int, typer.Option(help="Seed of splits and noise.")] = 0,
     workers: Annotated[
-        int | None, typer.Option(help="Folds side by side (default: one a core).")
+        int | None, typer.Option(min=1, help="Folds side by side (default: one a core).")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Also write all rows to a .csv, .parquet or .json file.")
@@ -84,8 +86,8 @@ def evaluate(
     if out is not None:
         o.output_file(out)
     data = o.read(ratings, columns, scale, keep, separator, encoding)
-    catalogue = o.read_items(items)
-    spec = o.privacy(privacy, data, max_level, min_level)
+    catalogue = o.read_items(items, encoding)
+    spec = o.privacy(privacy, data, max_level, min_level, default_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
     names = scheme or [o.SchemeName.TALLY]
     given = {
@@ -110,15 +112,18 @@ def evaluate(
 
 
 def _splits(
-    data: Ratings, folds: int | None, hold_out: float, by_time: float | None, seed: int
+    data: Ratings, folds: int | None, hold_out: float | None, by_time: float | None, seed: int
 ) -> tuple[list[Split], str]:
     from discreet.evaluate import splits as s
 
+    if sum(choice is not None for choice in (folds, hold_out, by_time)) > 1:
+        raise ParameterError("choose one of --folds, --hold-out and --by-time")
     if by_time is not None:
         return [s.by_time(data, by_time)], f"the latest {by_time:.0%} held out"
     if folds is not None:
         return s.k_folds(data, folds, seed=seed), f"means over {folds} folds"
-    return [s.hold_out(data, hold_out, seed=seed)], f"{hold_out:.0%} held out"
+    share = 0.1 if hold_out is None else hold_out
+    return [s.hold_out(data, share, seed=seed)], f"{share:.0%} held out"
 
 
 def _print(results: list[pl.DataFrame], title: str) -> None:

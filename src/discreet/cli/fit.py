@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import show
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
     from discreet.privacy.spec import PrivacySpec
@@ -27,8 +27,16 @@ def fit(
         Path, typer.Option(help="The release folder; an old release there is replaced whole.")
     ] = Path("release"),
     privacy: o.PrivacyOption = None,
-    max_level: o.MaxLevelOption = 1.0,
+    max_level: o.MaxLevelOption = None,
     min_level: o.MinLevelOption = None,
+    default_level: o.DefaultLevelOption = None,
+    override_levels: Annotated[
+        bool,
+        typer.Option(
+            "--override-levels",
+            help="Let --privacy replace levels that people chose: a table's epsilon column.",
+        ),
+    ] = False,
     items: o.ItemsOption = None,
     variant: o.VariantOption = None,
     threshold: o.ThresholdOption = None,
@@ -52,7 +60,8 @@ def fit(
         ),
     ] = None,
     trace: Annotated[
-        bool, typer.Option("--trace", help="Show how training went (secret: for you alone).")
+        bool,
+        typer.Option("--trace", help="Show what was read and how it went (secret: for you alone)."),
     ] = False,
     columns: o.ColumnsOption = None,
     scale: o.ScaleOption = None,
@@ -73,15 +82,14 @@ def fit(
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
-    from discreet.durable import make_room
-    from discreet.release import CERTIFICATE
+    from discreet.release import check_target
 
-    # An unwritable place is better known before training.
-    make_room(out.expanduser(), CERTIFICATE).rmdir()
+    if ledger is None:
+        check_target(out)  # an unwritable place is better known before training
     if ledger is not None and scheme != o.SchemeName.TALLY:
         raise ParameterError(f"--ledger goes with --scheme tally: got {scheme}")
     data = o.read(ratings, columns, scale, keep, separator, encoding)
-    catalogue = o.read_items(items)
+    catalogue = o.read_items(items, encoding)
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
         "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
@@ -89,7 +97,13 @@ def fit(
         "neighbours": neighbours, "initial": initial,
     }  # fmt: skip
     [chosen] = o.schemes([scheme], given, catalogue, threads)
-    spec = o.privacy(privacy, data, max_level, min_level)
+    spec = o.privacy(privacy, data, max_level, min_level, default_level)
+    overrides = data.epsilon is not None and privacy not in (None, "column")
+    if overrides and not override_levels and scheme not in (o.SchemeName.PMF, o.SchemeName.BIAS):
+        raise SpecError(
+            f"--privacy {privacy} would replace the levels in the table's epsilon column, which "
+            "people chose: leave it away, or say --override-levels"
+        )
     with show.progress_bar() as progress:
         if ledger is not None:
             model = _publish(chosen, data, spec, out, ledger, seed, progress)
@@ -98,9 +112,7 @@ def fit(
             model.release.save(out)
     console = show.console()
     if trace:
-        rows = [[point.phase, str(point.step), f"{point.rmse:.4f}"] for point in model.trace]
-        console.print(show.table("Convergence", ["phase", "step", "training RMSE"], rows))
-        console.print(show.SECRET_RESULTS, style="yellow")
+        _trace(data, model)
     console.print(show.certificate(model.release.certificate))
     console.print(f"\nRelease saved to {out}. Next: discreet inspect {out}")
 
@@ -114,4 +126,22 @@ def _publish(
     from discreet.schemes.tally import Tally
 
     assert isinstance(scheme, Tally)
+    if not ledger.exists():
+        typer.echo(f"A new ledger begins at {ledger}: nothing has been spent before.", err=True)
     return publish(scheme, data, spec, out=out, ledger=Ledger(ledger), seed=seed, progress=progress)
+
+
+def _trace(data: Ratings, model: FactorModel) -> None:
+    """What the operator may want to know, and nobody else may."""
+    import numpy as np
+
+    console = show.console()
+    missing = 0 if data.epsilon is None else int(np.isnan(data.epsilon).sum())
+    console.print(
+        f"{len(data):,} ratings read, {len(model.ratings):,} of them of items in the catalogue; "
+        f"{missing:,} without a level of their own."
+    )
+    if model.trace:
+        rows = [[point.phase, str(point.step), f"{point.rmse:.4f}"] for point in model.trace]
+        console.print(show.table("Convergence", ["phase", "step", "training RMSE"], rows))
+    console.print(show.SECRET_RESULTS, style="yellow")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from json import dumps
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from discreet.cli import show
 
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A release folder, or a ledger.")],
-    json: Annotated[bool, typer.Option("--json", help="The certificate as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Check a release and show its certificate for a human; or sum up a ledger.
 
@@ -24,7 +25,7 @@ def inspect(
       discreet inspect ledger.db
     """
     if path.is_file():
-        _ledger(path)
+        _ledger(path, as_json=json)
         return
     from discreet.release import Release
 
@@ -40,10 +41,14 @@ def inspect(
     )
 
 
-def _ledger(path: Path) -> None:
+def _ledger(path: Path, *, as_json: bool) -> None:
     from discreet.privacy.ledger import Ledger
 
     ledger = Ledger(path, create=False)
+    if as_json:
+        releases = [entry._asdict() for entry in ledger.releases()]
+        typer.echo(dumps({"releases": releases, **ledger.summary()}, default=str, indent=2))
+        return
     console = show.console()
     rows = [
         [str(r.number), r.scheme, f"{r.threshold:g}", r.recorded, r.state, r.digest[:12]]

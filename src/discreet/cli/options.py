@@ -56,10 +56,15 @@ PrivacyOption = Annotated[
     ),
 ]
 MaxLevelOption = Annotated[
-    float, typer.Option(help="The largest level on offer (for --privacy column).")
+    float | None,
+    typer.Option(help="The largest level on offer (for --privacy column; default 1.0)."),
 ]
 MinLevelOption = Annotated[
     float | None, typer.Option(help="The smallest level on offer (for --privacy column).")
+]
+DefaultLevelOption = Annotated[
+    float | None,
+    typer.Option(help="The level of a rating without one (for --privacy column; default 1.0)."),
 ]
 VariantOption = Annotated[
     Variant | None,
@@ -70,7 +75,7 @@ ThresholdOption = Annotated[
     typer.Option(
         metavar="T",
         help="t: a declared number (tally: the largest level offered by default); for pdp-pmf "
-        "also the paper's 'mean' or 'max', which are never proven.",
+        "also the paper's 'mean' (its default) or 'max', which are never proven.",
     ),
 ]
 PersonaliseOption = Annotated[
@@ -89,7 +94,10 @@ GroupsOption = Annotated[
 ]
 SolverOption = Annotated[
     str | None,
-    typer.Option(metavar="als|gradient", help="How factors are trained without noise."),
+    typer.Option(
+        metavar="als|gradient",
+        help="How factors are trained without noise (pmf: als; the paper's schemes: gradient).",
+    ),
 ]
 FactorsOption = Annotated[
     int | None, typer.Option("--factors", "-d", help="Number of factors d (20).")
@@ -154,23 +162,37 @@ def read(
 
     return load_ratings(
         source,
-        _pairs("--columns", columns or []),
+        mapping(columns),
         scale=None if scale is None else _scale(scale),
         keep=keep,
-        separator={"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
+        separator=delimiter(separator),
         encoding=encoding,
     )
 
 
-def read_items(source: str | None) -> Items | None:
+def delimiter(word: str | None) -> str | None:
+    """A separator as it is typed on a command line."""
+    return {"tab": "\t", "\\t": "\t"}.get(word or "", word)
+
+
+def mapping(words: list[str] | None) -> dict[str, str]:
+    """Columns as they are mapped on a command line: OURS=THEIRS."""
+    return _pairs("--columns", words or [])
+
+
+def read_items(source: str | None, encoding: str) -> Items | None:
     """The item table that a command was given, if any."""
     from discreet.io.datasets import load_items
 
-    return None if source is None else load_items(source)
+    return None if source is None else load_items(source, encoding=encoding)
 
 
 def privacy(
-    text: str | None, ratings: Ratings, max_level: float = 1.0, min_level: float | None = None
+    text: str | None,
+    ratings: Ratings,
+    max_level: float | None,
+    min_level: float | None,
+    default_level: float | None,
 ) -> PrivacySpec | None:
     """A specification from words such as 'uniform:0.1' or 'groups:f_c=0.2'."""
     from discreet.privacy.spec import PrivacySpec
@@ -180,10 +202,18 @@ def privacy(
             return None
         text = "column"
     kind, _, rest = text.partition(":")
-    if kind == "uniform":
-        return PrivacySpec.uniform(_number("--privacy uniform", rest))
     if kind == "column" and not rest:
-        return PrivacySpec.column(max_level=max_level, min_level=min_level)
+        return PrivacySpec.column(
+            max_level=1.0 if max_level is None else max_level,
+            min_level=min_level,
+            default=default_level,
+        )
+    if (max_level, min_level, default_level) != (None, None, None):
+        raise SpecError(
+            f"--max-level, --min-level and --default-level go with --privacy column: got {text!r}"
+        )
+    if kind == "uniform":
+        return PrivacySpec.uniform(_number("--privacy uniform:LEVEL", rest))
     if kind == "groups":
         pairs = _pairs("--privacy groups", [p for p in rest.split(",") if p])
         allowed = {"f_c", "f_m", "eps_c", "eps_m", "eps_l", "seed"}
@@ -236,6 +266,7 @@ def schemes(
     `given` are the options by name; None is an option that was not given.
     """
     used = {name: value for name, value in given.items() if value is not None}
+    words = used.get("threshold") in ("mean", "max")  # the paper's, for its own schemes alone
     for option in used:
         if not any(option in APPLIES[name] for name in names):
             fitting = [str(name) for name in SchemeName if option in APPLIES[name]]
@@ -244,7 +275,19 @@ def schemes(
                 f"{', '.join(fitting)}"
             )
     return [
-        _scheme(name, {k: v for k, v in used.items() if k in APPLIES[name]}, items, threads)
+        _scheme(
+            name,
+            {
+                option: value
+                for option, value in used.items()
+                if option in APPLIES[name]
+                and not (
+                    words and len(names) > 1 and (name, option) == (SchemeName.TALLY, "threshold")
+                )
+            },
+            items,
+            threads,
+        )
         for name in names
     ]
 
@@ -299,7 +342,9 @@ def _number(name: str, text: str | None, more: str = "") -> float:
 
 
 def _scale(text: str) -> tuple[float, float]:
-    lo, _, hi = text.partition(":")
+    lo, colon, hi = text.partition(":")
+    if not colon:
+        raise ParameterError(f"--scale must be LO:HI, such as 0.5:5: got {text!r}")
     return _number("--scale LO:HI", lo), _number("--scale LO:HI", hi)
 
 

@@ -13,6 +13,7 @@ from discreet.cli import show
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.ratings import Ratings
     from discreet.release import Release
 
 
@@ -31,6 +32,9 @@ def recommend(
     include_rated: Annotated[
         bool, typer.Option("--include-rated", help="Also list what was rated already.")
     ] = False,
+    columns: o.ColumnsOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
     out: Annotated[
         Path | None, typer.Option(help="Write a .csv, .parquet or .json file instead.")
     ] = None,
@@ -50,7 +54,15 @@ def recommend(
     if out is not None:
         o.output_file(out)
     loaded = Release.load(release)
-    table = _recommendations(loaded, ratings, n, user, exclude_rated=not include_rated)
+    people = None
+    if ratings is not None:
+        from discreet.io.tables import read_people
+
+        people = read_people(
+            ratings, loaded.scale, o.mapping(columns),
+            separator=o.delimiter(separator), encoding=encoding,
+        )  # fmt: skip
+    table = _recommendations(loaded, people, n, user, exclude_rated=not include_rated)
     if out is not None:
         show.save_table(table, out)
         typer.echo(f"{table.height} recommendations written to {out}")
@@ -65,21 +77,26 @@ def recommend(
 
 
 def _recommendations(
-    release: Release, path: Path | None, n: int, user: str | None, *, exclude_rated: bool
+    release: Release, people: Ratings | None, n: int, user: str | None, *, exclude_rated: bool
 ) -> pl.DataFrame:
     import polars as pl
 
-    from discreet.io.tables import read_people
     from discreet.recommend import Own
 
-    if path is None:
-        table = release.recommend([], [], n)
+    if people is None:
+        table = release.recommend(n=n)
     else:
-        people = read_people(path, release.scale)
         if user is not None:
             who = people.users.rows([user], strict=True)[0]
             people = people.subset(people.user == who)
-        known = people.with_items(release.item_ids).by_user
+        matched = people.with_items(release.item_ids)
+        if len(matched) < len(people):
+            typer.echo(
+                f"{len(people) - len(matched)} of {len(people)} ratings are of items that the "
+                "release does not know: passed over.",
+                err=True,
+            )
+        known = matched.by_user
         own = Own(known.ptr, known.cols, known.values)
         table = release.recommend_rows(own, n, exclude_rated=exclude_rated)
         ids = people.users.take(table["person"])

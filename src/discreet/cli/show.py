@@ -47,8 +47,6 @@ def table(title: str | None, columns: list[str], rows: list[list[str]], right: i
 
 def certificate(value: Certificate) -> Table:
     """A certificate for a human."""
-    from discreet.privacy.certificate import SUM_OF_EPSILONS
-
     shown = Table(show_header=False, show_edge=False, padding=(0, 2, 0, 0), box=None)
     shown.add_column(style="bold", no_wrap=True)
     shown.add_column(overflow="fold")
@@ -57,17 +55,21 @@ def certificate(value: Certificate) -> Table:
         ("status", _status(value)),
         ("statement", value.statement),
         ("see", value.theorem),
-        ("unit", f"one {value.unit}. {SUM_OF_EPSILONS}"),
-        ("neighbours", value.neighbours),
-        ("levels", value.levels),
-        ("personalisation", value.personalisation),
-        ("threshold t", value.threshold),
-        ("delta", f"{value.delta:g}"),
-        ("parameters", ", ".join(f"{k} = {v}" for k, v in value.parameters.items()) or "none"),
-        ("noise", value.sampler),
-        ("entropy", value.entropy),
-        *(("assumes", text) for text in value.assumptions),
     ]
+    if value.sampler != "none":  # without noise there is nothing to say about it
+        rows += [
+            ("unit", f"one {value.unit}. {value.about_sums}"),
+            ("neighbours", value.neighbours),
+            ("levels", value.levels),
+            ("personalisation", value.personalisation),
+            ("threshold t", value.threshold),
+            ("delta", f"{value.delta:g}"),
+            ("noise", value.sampler),
+            ("entropy", value.entropy),
+            *(("assumes", text) for text in value.assumptions),
+        ]
+    if value.parameters:
+        rows.append(("parameters", ", ".join(f"{k} = {v}" for k, v in value.parameters.items())))
     if value.digest:
         rows.append(("digest", f"{value.digest} (detects damage, not forgery)"))
     for name, text in rows:

@@ -128,7 +128,7 @@ def load_ratings(
     )
 
 
-def load_items(source: str) -> Items:
+def load_items(source: str, *, encoding: str = "utf-8") -> Items:
     """Read an item table by its path, or by the name of its data set."""
     if source == CLUB:
         return club.cinema_club().items
@@ -139,7 +139,7 @@ def load_items(source: str) -> Items:
                 f"data set {source!r} has no item table here. {how_to_get(source)}"
             )
         source = str(path)
-    return read_items(source)
+    return read_items(source, encoding=encoding)
 
 
 def how_to_get(name: str) -> str:

@@ -44,14 +44,21 @@ def read_ratings(
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
 
 
-def read_people(path: str | Path, scale: RatingScale) -> Ratings:
+def read_people(
+    path: str | Path,
+    scale: RatingScale,
+    columns: Mapping[str, str] | None = None,
+    *,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Ratings:
     """People's own ratings for fold-in: item and rating, and user where there are several."""
-    source = _existing(path)
-    frame, _ = _ratings_frame(source, None, "utf-8", {})
-    if "user" not in frame.columns:
+    source, mapped = _existing(path), columns or {}
+    frame, _ = _ratings_frame(source, separator, encoding, mapped)
+    if frame.width > 1 and mapped.get("user", "user") not in frame.columns:
         frame = frame.with_columns(pl.lit("you").alias("user"))
     try:
-        return Ratings.from_frame(frame, scale=scale)
+        return Ratings.from_frame(frame, mapped, scale=scale)
     except DataError as error:
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
 
@@ -101,6 +108,8 @@ def read_table(
     other rows hold, so it is never guessed from them.
     """
     suffix = path.suffix.lower()
+    if separator is not None and len(separator.encode()) != 1:
+        raise DataError(f"a separator must be one character: got {separator!r}")
     try:
         if suffix in PARQUET:
             return pl.read_parquet(path)
@@ -122,7 +131,9 @@ def read_table(
         raise DataError(f"{path} is empty: it needs a header and at least one row") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise DataError(
-            f"{path} is not a readable {suffix or 'delimited'} table: {str(error).splitlines()[0]}"
+            f"{path} is not a readable {suffix or 'delimited'} table: "
+            f"{str(error).splitlines()[0]}; check that it is whole, its delimiter, and that all "
+            "rows have as many fields"
         ) from None
     except OSError as error:
         raise DataError(f"cannot read {path}: {error}") from None

@@ -10,10 +10,8 @@ from typing import Any
 
 from discreet.errors import ReleaseError
 
-SUM_OF_EPSILONS = (
-    "The unit is one rating: the epsilons of all ratings of one person add up, and so do those of "
-    "all releases that use a rating."
-)
+INCREMENTAL = "incremental"
+"""The variant of releases that add to one another, within lifetime budgets."""
 
 
 class Status(StrEnum):
@@ -56,6 +54,14 @@ class Certificate:
     entropy: str
     digest: str = ""
     """SHA-256 over the rest of the release and this certificate without its digest."""
+
+    @property
+    def about_sums(self) -> str:
+        """How the epsilons of several ratings, and of several releases, add up."""
+        people = "The epsilons of all ratings of one person add up"
+        if self.variant == INCREMENTAL:
+            return f"{people}; an epsilon is a rating's budget for all releases of the ledger."
+        return f"{people}, and so do those of all releases that use a rating."
 
     def with_digest(self, digest: str) -> Certificate:
         """The same certificate, bound to a release."""

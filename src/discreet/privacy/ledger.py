@@ -74,6 +74,9 @@ class Ledger:
         if found != FORMAT:
             raise LedgerError(f"{self.path} has format {found!r}, this version reads {FORMAT}")
 
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
     def _create(self) -> None:
         """A new ledger, whole or absent, that only its owner can read."""
         fresh = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import require_choice, require_positive
+from discreet.errors import SpecError, require_choice, require_positive
 from discreet.privacy.hashing import pair_uniforms
 from discreet.privacy.noise import Randomness
 from discreet.ratings import Ratings
@@ -40,7 +40,10 @@ def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
     >>> float(inclusion_probability(0.5, 0.5))
     1.0
     """
-    m = np.minimum(np.asarray(epsilon, dtype=np.float64), t)
+    levels = np.asarray(epsilon, dtype=np.float64)
+    if not (levels >= 0).all() or not t > 0:
+        raise SpecError(f"epsilon must be >= 0 and t > 0: got epsilon = {epsilon!r}, t = {t!r}")
+    m = np.minimum(levels, t)
     # exp overflows for large t; this form does not, and keeps its digits for small eps.
     return np.asarray(np.exp(m - t) * np.expm1(-m) / np.expm1(-t))
 

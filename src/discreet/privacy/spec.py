@@ -276,3 +276,13 @@ class _Groups(PrivacySpec):
             f"simulated groups: {self.f_c!r} of the ratings in [{low!r}, {middle!r}), "
             f"{self.f_m!r} in [{middle!r}, {top!r}), the rest at {top!r}"
         )
+
+
+def require_spec(spec: Any) -> PrivacySpec:
+    """A specification, or an error that says how to make one."""
+    if not isinstance(spec, PrivacySpec):
+        raise SpecError(
+            f"a privacy specification must be a PrivacySpec: got {spec!r}; make one with "
+            "PrivacySpec.uniform(0.1), .column(), .by_user({...}), .by_item({...}) or .groups()"
+        )
+    return spec

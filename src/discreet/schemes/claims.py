@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.privacy.certificate import Certificate, Neighbours, Status
+from discreet.privacy.certificate import INCREMENTAL, Certificate, Neighbours, Status
 from discreet.privacy.noise import SYSTEM_ENTROPY, Randomness
 from discreet.privacy.personalise import DATA_THRESHOLDS
 
@@ -85,7 +85,7 @@ def tally_certificate(
     seeded = entropy != SYSTEM_ENTROPY
     return Certificate(
         scheme="Tally",
-        variant="incremental" if incremental else "whole table",
+        variant=INCREMENTAL if incremental else "whole table",
         status=status,
         statement=f"{_SEEDED} {statement}" if seeded else statement,
         theorem=proof,

@@ -28,7 +28,7 @@ from discreet.privacy.personalise import (
     resolve_threshold,
     sample,
 )
-from discreet.privacy.spec import PrivacySpec
+from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 from discreet.scale import RatingScale
@@ -83,6 +83,8 @@ class DPPMF:
     ) -> FactorModel:
         """Train at one level for everybody: the smallest that the specification offers."""
         self._check()
+        if spec is not None:
+            require_spec(spec)
         if spec is None or spec.min_level is None:
             raise SpecError(
                 "DP-PMF needs one level for everybody: give PrivacySpec.uniform(0.1), or a "
@@ -90,7 +92,7 @@ class DPPMF:
             )
         data = over_catalogue(ratings, self.items)
         spec.levels(data)  # refuses a level below the declared smallest
-        t = spec.min_level
+        t = float(spec.min_level)
         return self._perturbed(data, data, t, repr(t), spec, Randomness(seed), progress)
 
     def _check(self) -> None:
@@ -243,8 +245,7 @@ class PDPPMF(DPPMF):
     ) -> FactorModel:
         """Train with each rating at its own level; without a specification, the table's column."""
         self._check()
-        if spec is None:
-            spec = PrivacySpec.column()
+        spec = require_spec(spec or PrivacySpec.column())
         data = over_catalogue(ratings, self.items)
         levels = spec.levels(data)
         threshold = self._threshold(spec)

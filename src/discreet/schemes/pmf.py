@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import (
+    DataError,
     ParameterError,
     require_choice,
     require_count,
@@ -140,6 +141,16 @@ class PMF:
 
 def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
     """The ratings over the public catalogue, if there is one, else over the items they name."""
+    if not isinstance(ratings, Ratings):
+        raise DataError(
+            f"ratings must be a Ratings table: got {type(ratings).__name__}; make one with "
+            "Ratings.from_frame(frame) or read_ratings(path)"
+        )
+    if not isinstance(items, Items | None):
+        raise DataError(
+            f"items must be an Items table: got {type(items).__name__}; make one with "
+            "Items.from_frame(frame) or read_items(path)"
+        )
     return ratings if items is None else ratings.with_items(items.ids)
 
 

@@ -26,7 +26,7 @@ def publish(
     spec: PrivacySpec | None = None,
     *,
     out: str | Path,
-    ledger: Ledger,
+    ledger: Ledger | str | Path,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> FactorModel:
@@ -36,9 +36,18 @@ def publish(
     nothing left gets weight zero, and nobody but the operator is told. Safe against a kill at any
     moment and against two publishers at once.
     """
+    if not isinstance(scheme, Tally):
+        raise ParameterError(f"the ledger goes with Tally: got {type(scheme).__name__}")
+    if not isinstance(ledger, Ledger):
+        ledger = Ledger(ledger)
     if scheme.neighbours != Neighbours.ADD_REMOVE:
         raise ParameterError("the ledger goes with add/remove neighbours only")
     target = Path(out).expanduser().resolve()
+    if ledger.path.is_relative_to(target):
+        raise LedgerError(
+            f"the ledger {ledger.path} lies in the release folder, which is public and replaced "
+            "whole: keep it elsewhere, as secret as the ratings"
+        )
     spec, data = scheme.prepare(ratings, spec)
     t = scheme.declared_threshold(spec)
     levels = spec.levels(data)

@@ -15,7 +15,7 @@ from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, keep_records, weigh
-from discreet.privacy.spec import PrivacySpec
+from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 from discreet.recommend import FoldIn
@@ -82,7 +82,7 @@ class Tally:
             )
         if self.neighbours == Neighbours.REPLACE and self.personalisation == "sample":
             raise ParameterError("sampling amplifies nothing under REPLACE: use 'weigh'")
-        return spec or PrivacySpec.column(), over_catalogue(ratings, self.items)
+        return require_spec(spec or PrivacySpec.column()), over_catalogue(ratings, self.items)
 
     def declared_threshold(self, spec: PrivacySpec) -> float:
         """t as it was declared, never computed from the ratings."""
