@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.release import Release as Release
     from discreet.scale import RatingScale as RatingScale
     from discreet.schemes.baseline import Bias as Bias
+    from discreet.schemes.chorus import Chorus as Chorus
     from discreet.schemes.dppmf import DPPMF as DPPMF
     from discreet.schemes.dppmf import PDPPMF as PDPPMF
     from discreet.schemes.pmf import PMF as PMF
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Bias": "schemes.baseline",
     "Certificate": "privacy.certificate",
+    "Chorus": "schemes.chorus",
     "DPPMF": "schemes.dppmf",
     "DiscreetError": "errors",
     "Items": "items",

@@ -182,3 +182,42 @@ def test_ranges_cover_everything_once_and_never_split_a_row(data: Ratings) -> No
             assert flat[1:-1:2] == flat[2::2]
         cuts = [lo for lo, _ in record_ranges(order.rows, 0, len(data), threads)[1:]]
         assert all(order.rows[cut] != order.rows[cut - 1] for cut in cuts)
+
+
+@THREADS
+@pytest.mark.parametrize("d", [1, 5, 32])
+def test_the_passes_of_chorus_equal_their_twins_to_the_bit(
+    data: Ratings, d: int, threads: int
+) -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(-(2**19), 2**19, len(data)).astype(np.int32)
+    z = np.trunc(rng.normal(size=(len(data.items), d)) / np.sqrt(d) * 2**19)
+    people, items = data.by_user, data.by_item
+    results = []
+    for voices, chorus, count in (
+        (cpu.add_voices, cpu.add_chorus, threads),
+        (reference.add_voices, reference.add_chorus, 1),
+    ):
+        U = np.empty((len(data.users), d))
+        V = np.empty((len(data.items), d), dtype=np.int64)
+        run_ranges(
+            voices, row_ranges(people.ptr, count), count, people.ptr, people.cols, a, z, 0.25, U
+        )
+        run_ranges(
+            chorus, row_ranges(items.ptr, count), count,
+            items.ptr, items.cols, a[items.records], U, V,
+        )  # fmt: skip
+        results.append((U, V))
+    for fast, slow in zip(*results, strict=True):
+        assert (fast == slow).all()
+
+
+def test_a_person_with_more_records_than_one_exact_block_is_summed_exactly() -> None:
+    n = 3 * 4096 + 17
+    a = np.full(n, 2**20 - 1, dtype=np.int32)
+    z = np.full((n, 2), float(2**20))
+    ptr, items = np.array([0, n]), np.arange(n, dtype=np.int32)
+    fast, slow = np.empty((1, 2)), np.empty((1, 2))
+    cpu.add_voices(0, 1, ptr, items, a, z, 0.25, fast)
+    reference.add_voices(0, 1, ptr, items, a, z, 0.25, slow)
+    assert (fast == slow).all()

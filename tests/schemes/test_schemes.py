@@ -22,6 +22,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.baseline import Bias
+from discreet.schemes.chorus import Chorus
 from discreet.schemes.dppmf import DPPMF, PDPPMF
 from discreet.schemes.gradient import GradientSteps
 from discreet.schemes.pmf import PMF
@@ -34,6 +35,9 @@ SCHEMES = [
     Tally(),
     Tally(personalisation="sample", threshold=0.6),
     Tally(neighbours=Neighbours.REPLACE),
+    Chorus(delta=1e-6, factors=3, rounds=2),
+    Chorus(delta=1e-6, factors=2, rounds=4, neighbours=Neighbours.REPLACE),
+    Chorus(delta=1e-6),
     Bias(),
     PMF(factors=3),
     PMF(factors=3, solver="gradient", gamma=5.0),

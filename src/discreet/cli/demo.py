@@ -60,12 +60,14 @@ def demo(
 
 def _schemes(items: Items) -> list[tuple[str, Scheme, str]]:
     from discreet.schemes.baseline import Bias
+    from discreet.schemes.chorus import Chorus
     from discreet.schemes.dppmf import DPPMF, PDPPMF
     from discreet.schemes.pmf import PMF
     from discreet.schemes.tally import Tally
 
     return [
         ("Tally", Tally(items=items), "each rating's own"),
+        ("Chorus, delta 1e-6", Chorus(delta=1e-6, items=items), "each rating's own"),
         ("PDP-PMF printed", PDPPMF(), "each rating's own"),
         ("PDP-PMF repaired", PDPPMF(variant="repaired"), "each rating's own"),
         ("DP-PMF printed", DPPMF(), "0.1 for all"),

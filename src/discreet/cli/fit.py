@@ -42,6 +42,7 @@ def fit(
     threshold: o.ThresholdOption = None,
     personalise: o.PersonaliseOption = None,
     group: o.GroupsOption = None,
+    delta: o.DeltaOption = None,
     solver: o.SolverOption = None,
     factors: o.FactorsOption = None,
     gamma: o.GammaOption = None,
@@ -78,6 +79,7 @@ def fit(
     \b
     Examples:
       discreet fit club --privacy groups --items club --out release
+      discreet fit ratings.parquet --scheme chorus --delta 1e-8 --items items.parquet
       discreet fit ratings.parquet --items items.parquet --ledger ledger.db --out release
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
@@ -92,6 +94,7 @@ def fit(
     catalogue = o.read_items(items, encoding)
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
+        "delta": delta,
         "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
         "lambda": regularisation, "weighted": weighted, "kappa": kappa,
         "neighbours": neighbours, "initial": initial,

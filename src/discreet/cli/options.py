@@ -21,6 +21,7 @@ class SchemeName(StrEnum):
     """The schemes by their names on the command line."""
 
     TALLY = "tally"
+    CHORUS = "chorus"
     PDP_PMF = "pdp-pmf"
     DP_PMF = "dp-pmf"
     PMF = "pmf"
@@ -99,8 +100,12 @@ SolverOption = Annotated[
         help="How factors are trained without noise (pmf: als; the paper's schemes: gradient).",
     ),
 ]
+DeltaOption = Annotated[
+    float | None, typer.Option(help="delta of chorus (1e-8): well below one over the ratings.")
+]
 FactorsOption = Annotated[
-    int | None, typer.Option("--factors", "-d", help="Number of factors d (20).")
+    int | None,
+    typer.Option("--factors", "-d", help="Number of factors d (20; chorus decides by itself)."),
 ]
 GammaOption = Annotated[
     float | None, typer.Option(help="Learning rate (50); a step is gamma/|batch|.")
@@ -232,6 +237,7 @@ def privacy(
     )
 
 
+_DECLARED = (SchemeName.TALLY, SchemeName.CHORUS)
 _PAPER = frozenset(
     (
         "variant",
@@ -248,6 +254,7 @@ _PAPER = frozenset(
 )
 APPLIES = {
     SchemeName.TALLY: frozenset(("threshold", "personalise", "group", "neighbours")),
+    SchemeName.CHORUS: frozenset(("threshold", "group", "neighbours", "delta", "factors")),
     SchemeName.PDP_PMF: _PAPER | {"threshold"},
     SchemeName.DP_PMF: _PAPER,
     SchemeName.PMF: frozenset(
@@ -281,9 +288,7 @@ def schemes(
                 option: value
                 for option, value in used.items()
                 if option in APPLIES[name]
-                and not (
-                    words and len(names) > 1 and (name, option) == (SchemeName.TALLY, "threshold")
-                )
+                and not (words and len(names) > 1 and option == "threshold" and name in _DECLARED)
             },
             items,
             threads,
@@ -297,6 +302,7 @@ def _scheme(
 ) -> Scheme:
     from discreet.privacy.certificate import Neighbours
     from discreet.schemes.baseline import Bias
+    from discreet.schemes.chorus import Chorus
     from discreet.schemes.dppmf import DPPMF, PDPPMF
     from discreet.schemes.pmf import PMF
     from discreet.schemes.tally import Tally
@@ -314,11 +320,13 @@ def _scheme(
                 f"--neighbours must be 'add/remove' or 'replace': got {given['neighbours']!r}"
             )
         given["neighbours"] = Neighbours(given["neighbours"])
+    if "group" in given:
+        given["groups"] = tuple(given.pop("group"))
+    if name == SchemeName.CHORUS:
+        return Chorus(items=items, threads=threads, **given)
     if name == SchemeName.TALLY:
         if "personalise" in given:
             given["personalisation"] = given.pop("personalise")
-        if "group" in given:
-            given["groups"] = tuple(given.pop("group"))
         return Tally(items=items, threads=threads, **given)
     if name == SchemeName.PMF:
         if "k1" in given:

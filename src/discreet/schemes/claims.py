@@ -99,6 +99,50 @@ def tally_certificate(
     )
 
 
+_CHORUS = (
+    "A record is (user, item, rating, epsilon). For every data set D with at most one record per "
+    "user and item, and every record z in it, the releases computed from D and from D without z "
+    "are (epsilon(z), delta)-close, both ways."
+)
+_CHORUS_REPLACE = (
+    "Who rated what, and at which level, is public. For every data set D and every record z in it, "
+    "the releases computed from D and from D with another value in z are (epsilon(z), delta)-close."
+)
+
+
+def chorus_certificate(
+    *,
+    neighbours: Neighbours,
+    delta: float,
+    levels: str,
+    threshold: float,
+    fixed_catalogue: bool,
+    randomness: Randomness,
+) -> Certificate:
+    """Proven; or conditional, where the catalogue was taken from the ratings."""
+    replaced = neighbours == Neighbours.REPLACE
+    statement = _CHORUS_REPLACE if replaced else _CHORUS
+    seeded = randomness.entropy != SYSTEM_ENTROPY
+    return Certificate(
+        scheme="Chorus",
+        variant="whole table",
+        status=Status.PROVEN if fixed_catalogue or replaced else Status.CONDITIONAL,
+        statement=f"{_SEEDED} {statement}" if seeded else statement,
+        theorem="docs/proofs/chorus.md#theorem",
+        neighbours=neighbours,
+        personalisation="weigh",
+        levels=levels,
+        threshold=repr(threshold),
+        delta=delta,
+        assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=False),
+        sampler=(
+            "discrete Laplace on a grid of 2^-20 votes and discrete Gaussian on a grid of 2^-30, "
+            f"{randomness.grid_sampler}"
+        ),
+        entropy=randomness.entropy,
+    )
+
+
 def paper_certificate(
     *,
     scheme: str,

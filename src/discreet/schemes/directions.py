@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.features import Features
-from discreet.schemes.effects import Effects, popularity, standardised
+from discreet.schemes.effects import Directions, Effects, popularity, standardised
 
 # Public constants, the same for every data set (in units of a quarter of the scale).
 FIRST_SIZE = 0.035
@@ -28,13 +28,6 @@ class Round(NamedTuple):
     sums: Array
     sigma: float
     fed: Array
-
-
-class Directions(NamedTuple):
-    """Whitened item directions, strongest first, and the prior variance of each coefficient."""
-
-    z: Array
-    sizes: Array
 
 
 def first_directions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ _PRIOR_RIDGE = 20.0
 _SPREAD = (0.02, 1.0)
 _ROUNDS = 8
 # Ridges of the fold-in, as 0.8 (the variance of a rating) over a coefficient's prior variance.
+_ERROR_VARIANCE = 0.8
 _RIDGE_ONE, _RIDGE_EFFECT, _RIDGE_COUNT, _RIDGE_PRODUCT, _RIDGE_PUBLIC = (
     5.0,
     12.0,
@@ -100,8 +101,15 @@ def _regression(
     return prior, float(np.clip(excess.sum() / max((weight**2).sum(), 1e-12), *_SPREAD))
 
 
+class Directions(NamedTuple):
+    """Whitened item directions, strongest first, and the prior variance of each coefficient."""
+
+    z: Array
+    sizes: Array
+
+
 def design(
-    effects: Effects, scale: RatingScale, features: Features
+    effects: Effects, scale: RatingScale, features: Features, directions: Directions | None = None
 ) -> tuple[tuple[str, ...], NDArray[np.float64], float]:
     """What a person's ratings are regressed on: names, columns per item, and the ridge.
 
@@ -127,6 +135,10 @@ def design(
     for name, values in features.flags.items():
         # Flags keep their size: a rare genre should not weigh more for being rare.
         columns.append((name, values - _weighted_mean(values, c), _RIDGE_PUBLIC))
+    if directions is not None:
+        for k, size in enumerate(directions.sizes):
+            if size > 0:
+                columns.append((f"factor {k + 1}", directions.z[:, k], _ERROR_VARIANCE / size))
     matrix = np.column_stack([unit * x / np.sqrt(ridge) for _, x, ridge in columns])
     return tuple(name for name, _, _ in columns), matrix, unit**2
 

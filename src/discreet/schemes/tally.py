@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, require_choice, require_positive
-from discreet.features import encode
+from discreet.features import Features, encode
 from discreet.items import Items
 from discreet.kernels.cpu import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.certificate import Certificate, Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, keep_records, weigh
 from discreet.privacy.spec import PrivacySpec, require_spec
@@ -21,7 +21,7 @@ from discreet.ratings import Ratings
 from discreet.recommend import FoldIn
 from discreet.release import Release
 from discreet.schemes.claims import tally_certificate
-from discreet.schemes.effects import design, estimate
+from discreet.schemes.effects import Directions, Effects, design, estimate
 from discreet.schemes.model import FactorModel
 from discreet.schemes.pmf import over_catalogue, public_items
 from discreet.tallies import ONE_VOTE, Tallies
@@ -129,36 +129,59 @@ class Tally:
 
         With a ledger, `ledger_after` is the release before, or True for the first one.
         """
+        certificate = tally_certificate(
+            neighbours=self.neighbours,
+            personalisation=self.personalisation,
+            levels=spec.describe(),
+            threshold=t,
+            fixed_catalogue=self.items is not None,
+            incremental=bool(ledger_after),
+            before=ledger_after.certificate if isinstance(ledger_after, Release) else None,
+            randomness=randomness,
+        )
+        known = self.estimates(data, tallies, spec, t)
+        release = effects_release(data, self.items, tallies, known, certificate)
+        return FactorModel(release, data, threads=self.threads)
+
+    def estimates(
+        self, data: Ratings, tallies: Tallies, spec: PrivacySpec, t: float
+    ) -> tuple[Features, Effects]:
+        """What is publicly known of the items, and what the tallies say of them."""
         features = encode(self.items, len(tallies), self.groups)
         weights = np.minimum(1.0, spec.typical_levels() / t)
-        ratio = (
-            float((weights**2).mean() / weights.mean()) if self.personalisation == "weigh" else 1.0
-        )
-        effects = estimate(tallies, data.scale, features, ratio)
-        names, matrix, ridge = design(effects, data.scale, features)
-        release = Release(
-            items=public_items(data, self.items),
-            mean=effects.mean,
-            item_effects=effects.item_effects,
-            item_factors=matrix,
-            prior=np.zeros(matrix.shape[1]),
-            fold_in=FoldIn(ridge),
-            scale=data.scale,
-            certificate=tally_certificate(
-                neighbours=self.neighbours,
-                personalisation=self.personalisation,
-                levels=spec.describe(),
-                threshold=t,
-                fixed_catalogue=self.items is not None,
-                incremental=bool(ledger_after),
-                before=ledger_after.certificate if isinstance(ledger_after, Release) else None,
-                randomness=randomness,
-            ),
-            factor_names=names,
-            families=features.families,
-            tallies=tallies,
-        )
-        return FactorModel(release, data, threads=self.threads)
+        ratio = 1.0 if self.personalisation == "sample" else weight_ratio(weights)
+        return features, estimate(tallies, data.scale, features, ratio)
+
+
+def effects_release(
+    data: Ratings,
+    items: Items | None,
+    tallies: Tallies,
+    known: tuple[Features, Effects],
+    certificate: Certificate,
+    directions: Directions | None = None,
+) -> Release:
+    """The release of item effects, and of hidden directions where there are any."""
+    features, effects = known
+    names, matrix, ridge = design(effects, data.scale, features, directions)
+    return Release(
+        items=public_items(data, items),
+        mean=effects.mean,
+        item_effects=effects.item_effects,
+        item_factors=matrix,
+        prior=np.zeros(matrix.shape[1]),
+        fold_in=FoldIn(ridge),
+        scale=data.scale,
+        certificate=certificate,
+        factor_names=names,
+        families=features.families,
+        tallies=tallies,
+    )
+
+
+def weight_ratio(weights: NDArray[np.float64]) -> float:
+    """E[w^2]/E[w]: how much chance a weighted count carries."""
+    return float((weights**2).mean() / weights.mean())
 
 
 def count_votes(

@@ -1,0 +1,183 @@
+"""Chorus: docs/proofs/chorus.md, exercised on the production kernels."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.io.club import Club
+from discreet.kernels import cpu
+from discreet.privacy.accounting import gaussian_mu
+from discreet.privacy.certificate import Status
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.ratings import Ratings
+from discreet.schemes.chorus import CLIP, PROBE, Chorus
+from discreet.schemes.tally import Tally
+from discreet.tallies import ONE_VOTE
+from tests.conftest import random_ratings
+
+UNIT, SUM_UNIT = 2.0**20, 2.0**30
+Kernel = Callable[[Any, Any, Any], Any]
+
+
+def production(a: Any, z: Any, items: Any) -> Any:
+    """One person's share of the item sums, by the kernels that releases use."""
+    U = np.empty((1, z.shape[1]))
+    cpu.add_voices(0, 1, np.array([0, len(a)]), items, a, z, 1e-6, U)
+    order = np.argsort(items, kind="stable")
+    ptr = np.searchsorted(items[order], np.arange(len(z) + 1))
+    V = np.empty((len(z), z.shape[1]), dtype=np.int64)
+    cpu.add_chorus(0, len(z), ptr, np.zeros(len(a), np.int32), a[order], U, V)
+    return V / SUM_UNIT
+
+
+def without_h(a: Any, z: Any, items: Any) -> Any:
+    """The same without the h_i^2 term: a mechanism broken on purpose."""
+    x, rows = a / UNIT, z[items] / UNIT
+    g = x @ rows
+    V = np.zeros(z.shape)
+    np.add.at(V, items, x[:, None] * g / np.sqrt(g @ g + 1e-6))
+    return V
+
+
+def change(kernel: Kernel, a: Any, z: Any, items: Any) -> float:
+    """How far removing the first record moves the sums, over the record's own size."""
+    moved = kernel(a, z, items) - kernel(a[1:], z, items[1:])
+    rho = 2 * np.sqrt(z.size) / SUM_UNIT
+    return float(np.linalg.norm(moved) / (abs(int(a[0])) / UNIT + rho))
+
+
+def climb(kernel: Kernel, seed: int, *, duplicates: bool = False) -> float:
+    """The largest change found by random starts and hill-climbing over sizes, weights, vectors."""
+    rng = np.random.default_rng(seed)
+    best = 0.0
+    for _ in range(12):
+        n, d = int(rng.integers(1, 40)), int(rng.integers(1, 4))
+        rows = max(1, n // 2) if duplicates else n
+        a, z, items = _start(rng, n, d, rows)
+        value = change(kernel, a, z, items)
+        for step in range(250):
+            size = 0.5 * 0.98**step
+            b = np.clip(a + size * rng.normal(size=n) * CLIP * UNIT, -CLIP * UNIT, CLIP * UNIT)
+            b = np.where(np.abs(b) < 100, 100, b).astype(np.int32)
+            y = _in_ball(z / UNIT + size * rng.normal(size=z.shape))
+            found = change(kernel, b, y, items)
+            if found > value:
+                a, z, value = b, y, found
+        best = max(best, value)
+    return best
+
+
+def _start(rng: np.random.Generator, n: int, d: int, rows: int) -> tuple[Any, Any, Any]:
+    a = (rng.choice([-1, 1], n) * CLIP * UNIT).astype(np.int32)
+    items = np.sort(rng.integers(0, rows, n)) if rows < n else np.arange(n)
+    return a, _in_ball(rng.normal(size=(rows, d))), items.astype(np.int32)
+
+
+def _in_ball(z: Any) -> Any:
+    return np.trunc(z / np.maximum(1, np.linalg.norm(z, axis=1))[:, None] * UNIT)
+
+
+def test_no_record_moves_the_sums_by_more_than_its_size_and_some_nearly_do() -> None:
+    found = max(climb(production, seed) for seed in range(4))
+    assert found <= 1.0
+    assert found >= 0.99
+
+
+def test_the_same_search_catches_a_voice_without_its_own_size() -> None:
+    assert max(climb(without_h, seed) for seed in range(2)) > 1.05
+
+
+def test_the_same_search_catches_duplicate_pairs() -> None:
+    assert max(climb(production, seed, duplicates=True) for seed in range(3)) > 1.05
+
+
+def spend(scheme: Chorus, ratings: Ratings, spec: PrivacySpec, monkeypatch: Any) -> tuple[Any, Any]:
+    """The scales of all noise that a fit draws: Laplace in votes, Gaussian in sums."""
+    laplace: list[float] = []
+    gauss: list[float] = []
+    plain_laplace, plain_gauss = Randomness.add_laplace, Randomness.add_gaussian
+
+    def add_laplace(self: Any, sums: Any, scale: float) -> Any:
+        laplace.append(scale / ONE_VOTE)
+        return plain_laplace(self, sums, scale)
+
+    def add_gaussian(self: Any, sums: Any, scale: float, **more: Any) -> Any:
+        gauss.append(scale / SUM_UNIT)
+        return plain_gauss(self, sums, scale, **more)
+
+    monkeypatch.setattr(Randomness, "add_laplace", add_laplace)
+    monkeypatch.setattr(Randomness, "add_gaussian", add_gaussian)
+    scheme.fit(ratings, spec, seed=1)
+    monkeypatch.undo()
+    return np.array(laplace), np.array(gauss)
+
+
+@pytest.mark.parametrize("factors", [4, "auto"])
+def test_probe_tallies_and_rounds_together_spend_epsilon_and_no_more(
+    factors: Any, club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec, delta = PrivacySpec.uniform(4.0), 1e-6
+    scheme = Chorus(delta=delta, factors=factors, items=club.items)
+    laplace, gauss = spend(scheme, club.ratings, spec, monkeypatch)
+    pure = float((1 / laplace).sum())  # a whole vote costs 1/scale in each
+    assert len(gauss) > 1
+    if factors == "auto":
+        assert 1 / laplace[0] == pytest.approx(PROBE * 4.0)
+    mu = float(np.sqrt(((CLIP / gauss) ** 2).sum()))
+    assert mu <= gaussian_mu(4.0 - pure, delta)
+    assert mu == pytest.approx(gaussian_mu(4.0 - pure, delta), rel=1e-4)
+
+
+def test_where_factors_would_not_pay_the_rest_goes_to_the_tallies(
+    small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laplace, gauss = spend(Chorus(delta=1e-6), small, PrivacySpec.uniform(0.5), monkeypatch)
+    assert len(gauss) == 0
+    np.testing.assert_allclose(1 / laplace, [PROBE * 0.5, (1 - PROBE) * 0.5])
+
+
+def test_factors_lower_the_error_where_there_are_votes_enough(club: Club) -> None:
+    from discreet.evaluate.crossval import cross_validate
+
+    for level, gain in ((0.1, -0.002), (4.0, 0.005)):
+        spec = PrivacySpec.uniform(level)
+        tally, chorus = (
+            cross_validate(scheme, club.ratings, spec, folds=3, clip=True)["rmse"].mean()
+            for scheme in (Tally(items=club.items), Chorus(delta=1e-6, items=club.items))
+        )
+        assert chorus <= tally - gain
+
+
+def test_the_certificate_names_delta_and_the_proof(small: Ratings, club: Club) -> None:
+    certificate = Chorus(delta=1e-7, factors=2, items=club.items).fit(
+        club.ratings, PrivacySpec.uniform(1.0), seed=1
+    ).release.certificate  # fmt: skip
+    assert certificate.status == Status.PROVEN
+    assert certificate.delta == 1e-7
+    assert certificate.theorem.startswith("docs/proofs/chorus.md")
+    assert Chorus(factors=2).fit(small, seed=1).release.certificate.status == Status.CONDITIONAL
+
+
+def test_the_unseeded_mechanism_draws_exact_noise(small: Ratings) -> None:
+    release = Chorus(delta=1e-6, factors=2, rounds=2).fit(small).release
+    assert release.certificate.entropy == "operating system"
+    assert "factor 1" in release.factor_names
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        (Chorus(delta=0.0), "delta must be between 0 and 1"),
+        (Chorus(factors=-1), "factors must be a whole number >= 0"),
+        (Chorus(factors="many"), "factors must be a whole number"),
+        (Chorus(factors=2, rounds=0), "rounds must be a whole number >= 1"),
+        (Chorus(delta=1e-6, factors=3, threshold=5000.0), "beyond what the proof"),
+    ],
+)
+def test_a_parameter_outside_its_range_is_named(scheme: Chorus, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        scheme.fit(random_ratings(30, 20, 200, seed=1), PrivacySpec.uniform(5000.0), seed=1)
