@@ -38,6 +38,8 @@ SCHEMES = [
     Chorus(delta=1e-6, factors=3, rounds=2),
     Chorus(delta=1e-6, factors=2, rounds=4, neighbours=Neighbours.REPLACE),
     Chorus(delta=1e-6),
+    Chorus(delta=1e-6, unit="person", factors=2, rounds=2),
+    Tally(unit="person"),
     Bias(),
     PMF(factors=3),
     PMF(factors=3, solver="gradient", gamma=5.0),

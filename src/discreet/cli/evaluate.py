@@ -46,6 +46,7 @@ def evaluate(
     threshold: o.ThresholdOption = None,
     personalise: o.PersonaliseOption = None,
     group: o.GroupsOption = None,
+    unit: o.UnitOption = None,
     delta: o.DeltaOption = None,
     solver: o.SolverOption = None,
     factors: o.FactorsOption = None,
@@ -93,7 +94,7 @@ def evaluate(
     names = scheme or [o.SchemeName.TALLY]
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
-        "delta": delta,
+        "unit": unit, "delta": delta,
         "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
         "lambda": regularisation, "weighted": weighted, "kappa": kappa,
         "neighbours": neighbours, "initial": initial,

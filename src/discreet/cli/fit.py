@@ -42,6 +42,7 @@ def fit(
     threshold: o.ThresholdOption = None,
     personalise: o.PersonaliseOption = None,
     group: o.GroupsOption = None,
+    unit: o.UnitOption = None,
     delta: o.DeltaOption = None,
     solver: o.SolverOption = None,
     factors: o.FactorsOption = None,
@@ -94,7 +95,7 @@ def fit(
     catalogue = o.read_items(items, encoding)
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
-        "delta": delta,
+        "unit": unit, "delta": delta,
         "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
         "lambda": regularisation, "weighted": weighted, "kappa": kappa,
         "neighbours": neighbours, "initial": initial,

@@ -100,6 +100,13 @@ SolverOption = Annotated[
         help="How factors are trained without noise (pmf: als; the paper's schemes: gradient).",
     ),
 ]
+UnitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="rating|person",
+        help="What tally and chorus protect: one rating (default), or all of a person's.",
+    ),
+]
 DeltaOption = Annotated[
     float | None, typer.Option(help="delta of chorus (1e-8): well below one over the ratings.")
 ]
@@ -253,8 +260,8 @@ _PAPER = frozenset(
     )
 )
 APPLIES = {
-    SchemeName.TALLY: frozenset(("threshold", "personalise", "group", "neighbours")),
-    SchemeName.CHORUS: frozenset(("threshold", "group", "neighbours", "delta", "factors")),
+    SchemeName.TALLY: frozenset(("threshold", "personalise", "group", "neighbours", "unit")),
+    SchemeName.CHORUS: frozenset(("threshold", "group", "neighbours", "unit", "delta", "factors")),
     SchemeName.PDP_PMF: _PAPER | {"threshold"},
     SchemeName.DP_PMF: _PAPER,
     SchemeName.PMF: frozenset(

@@ -58,6 +58,8 @@ class Certificate:
     @property
     def about_sums(self) -> str:
         """How the epsilons of several ratings, and of several releases, add up."""
+        if self.unit == "person":
+            return "All ratings of a person together; the epsilons of several releases add up."
         people = "The epsilons of all ratings of one person add up"
         if self.variant == INCREMENTAL:
             return f"{people}; an epsilon is a rating's budget for all releases of the ledger."

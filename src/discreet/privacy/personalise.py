@@ -59,6 +59,27 @@ def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
     return np.asarray(np.floor(share * ONE_VOTE), dtype=np.int32)
 
 
+def person_levels(ratings: Ratings, levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Each record's person's level: the smallest that the person gave to any rating."""
+    least = np.full(len(ratings.users), np.inf)
+    np.minimum.at(least, ratings.user, levels)
+    return np.asarray(least[ratings.user])
+
+
+def share_among_own(
+    ratings: Ratings, weights: NDArray[np.float64], whole: int, norm: int
+) -> NDArray[np.int32]:
+    """A person's weight spread over the person's own records, in units of 2^-20 votes.
+
+    Every record gets weight * whole / n^(1/norm), n the person's number of records, so that the
+    units of a person have a sum (norm 1) or a root of the sum of squares (norm 2) of at most
+    `whole` votes.
+    """
+    n = np.bincount(ratings.user, minlength=len(ratings.users))[ratings.user]
+    share = weights * (1 - 2.0**-40) * whole / n ** (1 / norm)
+    return np.asarray(np.floor(share * ONE_VOTE), dtype=np.int32)
+
+
 def sample(
     ratings: Ratings,
     levels: NDArray[np.float64],

@@ -14,9 +14,10 @@ from discreet.features import Features
 from discreet.items import Items
 from discreet.kernels.cpu import add_chorus, add_voices
 from discreet.kernels.threads import row_ranges, run_ranges, thread_count
-from discreet.privacy.accounting import gaussian_mu, gaussian_weights
+from discreet.privacy.accounting import GRID_EPSILON, gaussian_mu, gaussian_weights, grid_loss
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import person_levels, share_among_own
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
@@ -25,7 +26,7 @@ from discreet.schemes.directions import Round, combine, first_directions, within
 from discreet.schemes.effects import Directions, Effects
 from discreet.schemes.model import FactorModel
 from discreet.schemes.tally import Tally, count_votes, effects_release, weight_ratio
-from discreet.tallies import ONE_VOTE
+from discreet.tallies import ONE_VOTE, Tallies
 
 # Public constants, in units of a quarter of the scale; the same for every data set.
 CLIP = 0.55
@@ -33,17 +34,17 @@ CLIP = 0.55
 FLOOR = 0.25
 """h0^2: a voice that has heard little stays low."""
 PROBE = 0.04
-"""The share of every epsilon that is spent on deciding how to spend the rest."""
+"""The share of the budget that is spent on deciding how to spend the rest."""
+PERSON_VOTES = 16
+"""Of a whole person, as the root of the sum of squares: 256 ratings have a vote each."""
 _UNIT = 1 << 20
 _SUM_UNIT = 1 << 30
-_MOST_NUMBERS, _LEAST_SCALE = 10**7, 2.0**26
-"""Within these the discrete Gaussian is as good as a rounded one: docs/proofs/chorus.md."""
 
 Array = NDArray[Any]
 
 
 class Plan(NamedTuple):
-    """How the budget is spent: shares of every epsilon, number of factors and rounds."""
+    """How the budget is spent: shares of it, number of factors and rounds."""
 
     probe: float
     tallies: float
@@ -69,14 +70,17 @@ class Chorus:
     """
 
     delta: float = 1e-8
-    """Well below one over the number of ratings."""
+    """Well below one over the number of ratings, or of people."""
     items: Items | None = None
     groups: tuple[str, ...] | None = None
     factors: int | str = "auto"
-    """A number, or "auto": 4% of every epsilon buys noisy counts, and they decide."""
+    """A number, or "auto": 4% of the budget buys noisy counts, and they decide."""
     rounds: int = 6
     """Rounds, where the number of factors is given."""
     threshold: float | None = None
+    unit: str = "rating"
+    """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
+    that the person gave to any of them."""
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     threads: int | None = None
 
@@ -92,45 +96,39 @@ class Chorus:
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
         tally = Tally(
-            items=self.items, groups=self.groups, threshold=self.threshold,
+            items=self.items, groups=self.groups, threshold=self.threshold, unit=self.unit,
             neighbours=self.neighbours, threads=self.threads,
         )  # fmt: skip
         spec, data = tally.prepare(ratings, spec)
-        t, levels, randomness = tally.declared_threshold(spec), spec.levels(data), Randomness(seed)
-        units = tally.units(data, levels, t, randomness)
-        plan = self._plan(data, units, t, randomness)
-        tallies = tally.noisy_tallies(data, units, plan.tallies * t, randomness)
+        t, randomness = tally.declared_threshold(spec), Randomness(seed)
+        kind = _ByPerson if self.unit == "person" else _ByRating
+        purse = kind(self, tally, data, spec, t, randomness)
+        plan = self._plan(purse)
+        tallies = purse.tallies(plan.tallies)
         known = tally.estimates(data, tallies, spec, t)
         directions = None
         if plan.factors:
-            weights = gaussian_weights(plan.share * levels, plan.share * t, self.delta)
-            voices = _Voices(self, data, known[1], weights, plan, t)
-            directions = voices.sing(*known, spec, randomness, progress)
+            voices = _Voices(self, data, known[1], plan, purse)
+            directions = voices.sing(*known, randomness, progress)
         certificate = chorus_certificate(
             neighbours=self.neighbours, delta=self.delta, levels=spec.describe(), threshold=t,
-            fixed_catalogue=self.items is not None, randomness=randomness,
+            unit=self.unit, fixed_catalogue=self.items is not None, randomness=randomness,
         )  # fmt: skip
         release = effects_release(data, self.items, tallies, known, certificate, directions)
         return FactorModel(release, data, threads=self.threads)
 
-    def _plan(
-        self, data: Ratings, units: NDArray[np.int32], t: float, randomness: Randomness
-    ) -> Plan:
+    def _plan(self, purse: _ByRating | _ByPerson) -> Plan:
         """Decide from noisy counts, before the rest is spent."""
         if self.factors != "auto":
             d = require_count("factors", self.factors, least=0)
             rounds = require_count("rounds", self.rounds)
             return Plan(0.0, 0.35, d, rounds) if d else Plan(0.0, 1.0, 0, 0)
-        counts = np.sum(count_votes(data, units, self.threads), axis=0)
-        scale, paid = np.nextafter(ONE_VOTE / (PROBE * t), np.inf), PROBE
-        if self.neighbours == Neighbours.REPLACE:
-            paid, noise = 0.0, 0.0  # who rated what is public
-        else:
-            counts, noise = randomness.add_laplace(counts, scale), 2 * (scale / ONE_VOTE) ** 2
-        votes = counts / ONE_VOTE
+        # Who rated what is public under REPLACE: then counts cost nothing.
+        paid = 0.0 if self.neighbours == Neighbours.REPLACE else PROBE
+        votes, noise = purse.probe(paid)
         # The count of the item that a rating typically falls on, in units of the rounds' noise.
         typical = max(0.0, float((votes**2 - noise).sum())) / max(float(votes.sum()), 1.0)
-        q = gaussian_mu(t, self.delta) * typical
+        q = purse.mu * typical / purse.votes
         if q < 45:
             return Plan(paid, 1 - paid, 0, 0)
         share = min(max(0.5 * (50 / q) ** (1 / 3), 0.1), 0.6)
@@ -138,15 +136,109 @@ class Chorus:
         return Plan(paid, (1 - paid) * share, d, 8 if q >= 300 else 6)
 
 
+class _ByRating:
+    """One rating as the unit: pure epsilon for counts and tallies, the rest for the rounds."""
+
+    votes = 1
+
+    def __init__(
+        self, scheme: Chorus, tally: Tally, data: Ratings, spec: PrivacySpec, t: float,
+        randomness: Randomness,
+    ) -> None:  # fmt: skip
+        self.delta, self.tally, self.data, self.spec, self.t = scheme.delta, tally, data, spec, t
+        self.randomness, self.levels = randomness, spec.levels(data)
+        self.units = tally.units(data, self.levels, t, randomness)
+        self.mu = gaussian_mu(t, scheme.delta)
+
+    def probe(self, share: float) -> tuple[Array, float]:
+        """Counts with noise that costs this share of every epsilon, and the noise's variance."""
+        counts = np.sum(count_votes(self.data, self.units, self.tally.threads), axis=0)
+        if share == 0:
+            return counts / ONE_VOTE, 0.0
+        scale = np.nextafter(ONE_VOTE / (share * self.t), np.inf)
+        noisy = self.randomness.add_laplace(counts, scale)
+        return noisy / ONE_VOTE, 2 * (scale / ONE_VOTE) ** 2
+
+    def tallies(self, share: float) -> Tallies:
+        """Tallies that cost this share of every epsilon."""
+        return self.tally.noisy_tallies(self.data, self.units, share * self.t, self.randomness)
+
+    def rounds(self, share: float) -> tuple[Array, float]:
+        """Each record's weight in the rounds, and their mu, for this share of every epsilon."""
+        weights = gaussian_weights(share * self.levels, share * self.t, self.delta)
+        return weights, gaussian_mu(share * self.t, self.delta)
+
+    def typical_weights(self, share: float) -> tuple[float, float]:
+        """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
+        typical = self.spec.typical_levels()
+        weights = gaussian_weights(share * typical, share * self.t, self.delta)
+        in_tallies = np.minimum(1.0, typical / self.t)
+        return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
+
+
+class _ByPerson:
+    """The whole person as the unit: one Gaussian budget for counts, tallies and rounds."""
+
+    votes = PERSON_VOTES
+
+    def __init__(
+        self, scheme: Chorus, tally: Tally, data: Ratings, spec: PrivacySpec, t: float,
+        randomness: Randomness,
+    ) -> None:  # fmt: skip
+        self.tally, self.data, self.randomness = tally, data, randomness
+        self.mu = gaussian_mu(t, scheme.delta)
+        omega = gaussian_weights(person_levels(data, spec.levels(data)), t, scheme.delta)
+        self.units = share_among_own(data, omega, PERSON_VOTES, norm=2)
+
+    def _scale(self, share: float) -> float:
+        """A person moves counts or tallies by at most PERSON_VOTES votes in L2."""
+        return float(np.nextafter(PERSON_VOTES * ONE_VOTE / (self.mu * math.sqrt(share)), np.inf))
+
+    def probe(self, share: float) -> tuple[Array, float]:
+        """Counts with noise that costs this share of mu^2, and the noise's variance."""
+        counts = np.sum(count_votes(self.data, self.units, self.tally.threads), axis=0)
+        scale = self._scale(share)
+        noisy = self.randomness.add_gaussian(counts, scale)
+        return noisy / ONE_VOTE, (scale / ONE_VOTE) ** 2
+
+    def tallies(self, share: float) -> Tallies:
+        """Tallies that cost this share of mu^2."""
+        exact = np.stack(count_votes(self.data, self.units, self.tally.threads))
+        scale = self._scale(share)
+        check_grid(4 * exact.size, scale)
+        against, in_favour = self.randomness.add_gaussian(exact, scale)
+        return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
+
+    def rounds(self, share: float) -> tuple[Array, float]:
+        """Each record's weight in the rounds, and their mu, for this share of mu^2."""
+        return self.units / (PERSON_VOTES * ONE_VOTE), self.mu * math.sqrt(share)
+
+    def typical_weights(self, share: float) -> tuple[float, float]:
+        """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
+        del share
+        return 1 / PERSON_VOTES, 1 / PERSON_VOTES
+
+
+def check_grid(numbers: int, scale: float) -> None:
+    """Whether the margin that the accounting sets aside covers so many discrete Gaussians."""
+    if grid_loss(numbers, scale) > GRID_EPSILON / 2:
+        raise ParameterError(
+            "so many items and factors, or so large an epsilon, are beyond what the proof of the "
+            "discrete noise covers: choose fewer factors (factors=8) or a smaller epsilon"
+        )
+
+
 class _Voices:
     """The rounds: everything secret is here, and only noisy sums leave."""
 
     def __init__(
-        self, scheme: Chorus, data: Ratings, effects: Effects, weights: Array, plan: Plan, t: float
-    ) -> None:
+        self, scheme: Chorus, data: Ratings, effects: Effects, plan: Plan,
+        purse: _ByRating | _ByPerson,
+    ) -> None:  # fmt: skip
         self.scheme, self.data, self.plan = scheme, data, plan
         self.threads = thread_count(scheme.threads)
-        self.mu = gaussian_mu(plan.share * t, scheme.delta)
+        weights, self.mu = purse.rounds(plan.share)
+        self.per_vote, self.ratio = purse.typical_weights(plan.share)
         # Cutting off products moves the other sums of a person by a unit each, and 64-bit
         # floating point by less: rho bounds both.
         self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / _SUM_UNIT
@@ -159,16 +251,10 @@ class _Voices:
         self.by_item = self.by_user[data.by_item.records]
 
     def sing(
-        self, features: Features, effects: Effects, spec: PrivacySpec,
-        randomness: Randomness, progress: Progress,
-    ) -> Directions:  # fmt: skip
+        self, features: Features, effects: Effects, randomness: Randomness, progress: Progress
+    ) -> Directions:
         """All rounds; the directions they show."""
-        plan, share = self.plan, self.plan.share
-        typical = spec.typical_levels()
-        t = self.scheme.threshold or spec.max_level
-        in_rounds = gaussian_weights(share * typical, share * t, self.scheme.delta)
-        in_tallies = np.minimum(1.0, typical / t)
-        counts = effects.counts * in_rounds.mean() / in_tallies.mean()
+        plan, counts = self.plan, effects.counts * self.per_vote
         budget = np.ones(plan.rounds)
         budget[-1] = 2.0
         mus = self.mu * np.sqrt(budget / budget.sum())
@@ -179,7 +265,7 @@ class _Voices:
             fed = np.trunc(within_the_ball(z, effects.counts) * _UNIT)
             sums, sigma = self._round(fed, float(mu), randomness)
             rounds.append(Round(sums, sigma, fed / _UNIT))
-            found = combine(rounds, counts, CLIP, weight_ratio(in_rounds))
+            found = combine(rounds, counts, CLIP, self.ratio)
             z = found.z
         progress("rounds", plan.rounds, plan.rounds)
         return found
@@ -189,11 +275,7 @@ class _Voices:
         sums = self.exact_sums(z)
         moved = CLIP if self.scheme.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
         sigma = np.nextafter((moved + self.rho) / mu * _SUM_UNIT, np.inf)
-        if sums.size * self.plan.rounds > _MOST_NUMBERS or sigma < _LEAST_SCALE:
-            raise ParameterError(
-                "so many items and factors, or so large an epsilon, are beyond what the proof of "
-                "the discrete noise covers: choose fewer factors (factors=8) or a smaller epsilon"
-            )
+        check_grid(sums.size * self.plan.rounds, sigma)
         noisy = randomness.add_gaussian(sums, sigma, threads=self.threads)
         return noisy / _SUM_UNIT, sigma / _SUM_UNIT
 

@@ -38,6 +38,11 @@ _TALLY_REPLACE = (
     "Who rated what, and at which level, is public. For every data set D and every record z in it, "
     "the releases computed from D and from D with another value in z are (epsilon(z), 0)-close."
 )
+_PERSON = (
+    "For every data set D with at most one record per user and item, and every person p in it, the "
+    "releases computed from D and from D without all of p's records are (epsilon(p), delta)-close, "
+    "both ways; epsilon(p) is the smallest level that p gave to any rating."
+)
 _TALLY_OVER_TIME = (
     "For every history of the ratings and every pair of user and item, all releases that share the "
     "ledger, together, and those computed as if the pair had never been there are (E, 0)-close, "
@@ -51,6 +56,7 @@ def tally_certificate(
     personalisation: str,
     levels: str,
     threshold: float,
+    unit: str,
     fixed_catalogue: bool,
     incremental: bool,
     before: Certificate | None,
@@ -71,6 +77,8 @@ def tally_certificate(
         assumptions.append(
             "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
         )
+    if unit == "person":
+        statement, proof = _PERSON, "docs/proofs/tally.md#the-whole-person"
     if incremental:
         statement, proof = _TALLY_OVER_TIME, "docs/proofs/incremental.md#theorem"
         assumptions.append(
@@ -89,6 +97,7 @@ def tally_certificate(
         status=status,
         statement=f"{_SEEDED} {statement}" if seeded else statement,
         theorem=proof,
+        unit=unit,
         neighbours=neighbours,
         personalisation=personalisation,
         levels=levels,
@@ -116,19 +125,23 @@ def chorus_certificate(
     delta: float,
     levels: str,
     threshold: float,
+    unit: str,
     fixed_catalogue: bool,
     randomness: Randomness,
 ) -> Certificate:
     """Proven; or conditional, where the catalogue was taken from the ratings."""
     replaced = neighbours == Neighbours.REPLACE
-    statement = _CHORUS_REPLACE if replaced else _CHORUS
+    statement, proof = _CHORUS_REPLACE if replaced else _CHORUS, "docs/proofs/chorus.md#theorem"
+    if unit == "person":
+        statement, proof = _PERSON, "docs/proofs/chorus.md#the-whole-person"
     seeded = randomness.entropy != SYSTEM_ENTROPY
     return Certificate(
         scheme="Chorus",
         variant="whole table",
         status=Status.PROVEN if fixed_catalogue or replaced else Status.CONDITIONAL,
         statement=f"{_SEEDED} {statement}" if seeded else statement,
-        theorem="docs/proofs/chorus.md#theorem",
+        theorem=proof,
+        unit=unit,
         neighbours=neighbours,
         personalisation="weigh",
         levels=levels,
@@ -136,8 +149,8 @@ def chorus_certificate(
         delta=delta,
         assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=False),
         sampler=(
-            "discrete Laplace on a grid of 2^-20 votes and discrete Gaussian on a grid of 2^-30, "
-            f"{randomness.grid_sampler}"
+            "discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete Gaussian "
+            f"on a grid of 2^-30, {randomness.grid_sampler}"
         ),
         entropy=randomness.entropy,
     )

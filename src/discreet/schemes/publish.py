@@ -40,8 +40,8 @@ def publish(
         raise ParameterError(f"the ledger goes with Tally: got {type(scheme).__name__}")
     if not isinstance(ledger, Ledger):
         ledger = Ledger(ledger)
-    if scheme.neighbours != Neighbours.ADD_REMOVE:
-        raise ParameterError("the ledger goes with add/remove neighbours only")
+    if scheme.neighbours != Neighbours.ADD_REMOVE or scheme.unit != "rating":
+        raise ParameterError("the ledger goes with add/remove neighbours and unit='rating' only")
     target = Path(out).expanduser().resolve()
     if ledger.path.is_relative_to(target):
         raise LedgerError(

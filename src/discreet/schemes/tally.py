@@ -14,7 +14,13 @@ from discreet.kernels.cpu import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate, Neighbours
 from discreet.privacy.noise import Randomness
-from discreet.privacy.personalise import inclusion_probability, keep_records, weigh
+from discreet.privacy.personalise import (
+    inclusion_probability,
+    keep_records,
+    person_levels,
+    share_among_own,
+    weigh,
+)
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
@@ -27,6 +33,9 @@ from discreet.schemes.pmf import over_catalogue, public_items
 from discreet.tallies import ONE_VOTE, Tallies
 
 PERSONALISATIONS = ("weigh", "sample")
+UNITS = ("rating", "person")
+PERSON_VOTES = 256
+"""Of a whole person: somebody with as many ratings gives each a vote, as a rating would have."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +57,9 @@ class Tally:
     threshold: float | None = None
     """t, declared: by default the largest level offered, which is also the best choice."""
     personalisation: str = "weigh"
+    unit: str = "rating"
+    """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
+    that the person gave to any of them."""
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     threads: int | None = None
 
@@ -75,6 +87,11 @@ class Tally:
         """The specification, and the ratings over the catalogue."""
         require_choice("personalisation", self.personalisation, PERSONALISATIONS)
         require_choice("neighbours", self.neighbours, tuple(Neighbours))
+        require_choice("unit", self.unit, UNITS)
+        if self.unit == "person" and (
+            self.neighbours == Neighbours.REPLACE or self.personalisation == "sample"
+        ):
+            raise ParameterError("unit='person' goes with add/remove neighbours and 'weigh' only")
         if isinstance(self.threshold, str):
             raise ParameterError(
                 f"Tally's threshold is a declared number, or None for the largest level offered: "
@@ -93,7 +110,13 @@ class Tally:
     def units(
         self, data: Ratings, levels: NDArray[np.float64], t: float, randomness: Randomness
     ) -> NDArray[np.int32]:
-        """Each record's weight in units of 2^-20 votes: weighed, or kept whole or not at all."""
+        """Each record's weight in units of 2^-20 votes: weighed, or kept whole or not at all.
+
+        With the person as unit a person has PERSON_VOTES votes, shared among their records.
+        """
+        if self.unit == "person":
+            omega = np.minimum(1.0, person_levels(data, levels) / t)
+            return share_among_own(data, omega, PERSON_VOTES, norm=1)
         if self.personalisation == "weigh":
             return weigh(levels, t)
         kept = keep_records(
@@ -107,7 +130,8 @@ class Tally:
         """The mechanism: integer sums, and discrete Laplace noise on every item there is."""
         against, in_favour = count_votes(data, units, self.threads)
         # Rounded up: a hair more noise, never less.
-        scale = np.nextafter(ONE_VOTE / t, np.inf)
+        whole = PERSON_VOTES if self.unit == "person" else 1
+        scale = np.nextafter(whole * ONE_VOTE / t, np.inf)
         variance = np.full(len(data.items), 2 * (scale / ONE_VOTE) ** 2)
         if self.neighbours == Neighbours.REPLACE:
             total, noisy = against + in_favour, randomness.add_laplace(in_favour, scale)
@@ -134,6 +158,7 @@ class Tally:
             personalisation=self.personalisation,
             levels=spec.describe(),
             threshold=t,
+            unit=self.unit,
             fixed_catalogue=self.items is not None,
             incremental=bool(ledger_after),
             before=ledger_after.certificate if isinstance(ledger_after, Release) else None,
@@ -149,7 +174,8 @@ class Tally:
         """What is publicly known of the items, and what the tallies say of them."""
         features = encode(self.items, len(tallies), self.groups)
         weights = np.minimum(1.0, spec.typical_levels() / t)
-        ratio = 1.0 if self.personalisation == "sample" else weight_ratio(weights)
+        whole = self.personalisation == "sample" or self.unit == "person"
+        ratio = 1.0 if whole else weight_ratio(weights)
         return features, estimate(tallies, data.scale, features, ratio)
 
 
