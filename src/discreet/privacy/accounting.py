@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from discreet.errors import ParameterError
 
 GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
 """What the discrete Gaussian may add to a rounded continuous one: see docs/proofs/chorus.md."""
-_TABLE = 4096
+_TABLE = 2048
 
 
 def grid_loss(numbers: int, scale: float) -> float:
@@ -72,12 +73,18 @@ def gaussian_weights(levels: NDArray[np.float64], t: float, delta: float) -> NDA
     [1.0, 1.0]
     """
     # mu grows with eps, so the value at the grid point below a level is never too large.
-    grid = t * np.arange(_TABLE + 1) / _TABLE
-    top = gaussian_mu(t, delta)
-    if top <= 0:
-        return np.zeros(len(levels))
-    table = np.array([gaussian_mu(level, delta) for level in grid[:-1]] + [top]) / top
+    grid, table = _weight_table(t, delta)
     place = np.floor(np.minimum(levels / t, 1.0) * _TABLE).astype(np.int64)
     # A quotient that was rounded up to a grid point belongs to the point below.
     place = np.where(grid[place] > levels, place - 1, place)
-    return np.asarray(np.minimum(table, 1.0)[place])
+    return np.asarray(table[place])
+
+
+@lru_cache(maxsize=64)
+def _weight_table(t: float, delta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    grid = t * np.arange(_TABLE + 1) / _TABLE
+    top = gaussian_mu(t, delta)
+    if top <= 0:
+        return grid, np.zeros(_TABLE + 1)
+    table = np.array([gaussian_mu(level, delta) for level in grid[:-1]] + [top]) / top
+    return grid, np.minimum(table, 1.0)
