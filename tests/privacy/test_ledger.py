@@ -251,7 +251,7 @@ def test_another_scale_cannot_be_added(ledger: Ledger, small: Ratings) -> None:
 def test_what_does_not_belong_together_is_refused(
     ledger: Ledger, small: Ratings, tmp_path: Path
 ) -> None:
-    with pytest.raises(ParameterError, match="add/remove neighbours only"):
+    with pytest.raises(ParameterError, match="add/remove neighbours and unit"):
         put(ledger, small, Tally(items=ITEMS, neighbours=Neighbours.REPLACE))
     TALLY.fit(small, seed=1).release.save(tmp_path / "release")
     with pytest.raises(LedgerError, match="knows nothing of"):
