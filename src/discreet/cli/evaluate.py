@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import show
+from discreet.cli import parse, show
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -86,10 +86,10 @@ def evaluate(
     from discreet.evaluate.crossval import cross_validate
 
     if out is not None:
-        o.output_file(out)
-    data = o.read(ratings, columns, scale, keep, separator, encoding)
-    catalogue = o.read_items(items, encoding)
-    spec = o.privacy(privacy, data, max_level, min_level, default_level)
+        parse.output_file(out)
+    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    catalogue = parse.read_items(items, encoding)
+    spec = parse.privacy(privacy, data, max_level, min_level, default_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
     names = scheme or [o.SchemeName.TALLY]
     given = {
@@ -100,7 +100,7 @@ def evaluate(
         "neighbours": neighbours, "initial": initial,
     }  # fmt: skip
     results = []
-    for name, chosen in zip(names, o.schemes(names, given, catalogue, None), strict=True):
+    for name, chosen in zip(names, parse.schemes(names, given, catalogue, None), strict=True):
         with show.progress_bar() as progress:
             frame = cross_validate(
                 chosen, data, spec,

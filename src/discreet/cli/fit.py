@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import show
+from discreet.cli import parse, show
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def fit(
         check_target(out)  # an unwritable place is better known before training
     if ledger is not None and scheme != o.SchemeName.TALLY:
         raise ParameterError(f"--ledger goes with --scheme tally: got {scheme}")
-    data = o.read(ratings, columns, scale, keep, separator, encoding)
-    catalogue = o.read_items(items, encoding)
+    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    catalogue = parse.read_items(items, encoding)
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
         "unit": unit, "delta": delta,
@@ -100,8 +100,8 @@ def fit(
         "lambda": regularisation, "weighted": weighted, "kappa": kappa,
         "neighbours": neighbours, "initial": initial,
     }  # fmt: skip
-    [chosen] = o.schemes([scheme], given, catalogue, threads)
-    spec = o.privacy(privacy, data, max_level, min_level, default_level)
+    [chosen] = parse.schemes([scheme], given, catalogue, threads)
+    spec = parse.privacy(privacy, data, max_level, min_level, default_level)
     overrides = data.epsilon is not None and privacy not in (None, "column")
     if overrides and not override_levels and scheme not in (o.SchemeName.PMF, o.SchemeName.BIAS):
         raise SpecError(

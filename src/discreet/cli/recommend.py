@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import show
+from discreet.cli import parse, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,15 +52,15 @@ def recommend(
     from discreet.release import Release
 
     if out is not None:
-        o.output_file(out)
+        parse.output_file(out)
     loaded = Release.load(release)
     people = None
     if ratings is not None:
         from discreet.io.tables import read_people
 
         people = read_people(
-            ratings, loaded.scale, o.mapping(columns),
-            separator=o.delimiter(separator), encoding=encoding,
+            ratings, loaded.scale, parse.mapping(columns),
+            separator=parse.delimiter(separator), encoding=encoding,
         )  # fmt: skip
     table = _recommendations(loaded, people, n, user, exclude_rated=not include_rated)
     if out is not None:

@@ -1,0 +1,238 @@
+"""How the words of a command line become values: tables, specifications, schemes, files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.options import SchemeName
+from discreet.errors import ParameterError, SpecError
+
+if TYPE_CHECKING:
+    from discreet.items import Items
+    from discreet.privacy.spec import PrivacySpec
+    from discreet.ratings import Ratings
+    from discreet.schemes.model import Scheme
+
+
+def read(
+    source: str,
+    columns: list[str] | None,
+    scale: str | None,
+    keep: str | None,
+    separator: str | None,
+    encoding: str,
+) -> Ratings:
+    """The ratings that a command was given."""
+    from discreet.io.datasets import load_ratings
+
+    return load_ratings(
+        source,
+        mapping(columns),
+        scale=None if scale is None else _scale(scale),
+        keep=keep,
+        separator=delimiter(separator),
+        encoding=encoding,
+    )
+
+
+def delimiter(word: str | None) -> str | None:
+    """A separator as it is typed on a command line."""
+    return {"tab": "\t", "\\t": "\t"}.get(word or "", word)
+
+
+def mapping(words: list[str] | None) -> dict[str, str]:
+    """Columns as they are mapped on a command line: OURS=THEIRS."""
+    return _pairs("--columns", words or [])
+
+
+def read_items(source: str | None, encoding: str) -> Items | None:
+    """The item table that a command was given, if any."""
+    from discreet.io.datasets import load_items
+
+    return None if source is None else load_items(source, encoding=encoding)
+
+
+def privacy(
+    text: str | None,
+    ratings: Ratings,
+    max_level: float | None,
+    min_level: float | None,
+    default_level: float | None,
+) -> PrivacySpec | None:
+    """A specification from words such as 'uniform:0.1' or 'groups:f_c=0.2'."""
+    from discreet.privacy.spec import PrivacySpec
+
+    if text is None:
+        if ratings.epsilon is None:
+            return None
+        text = "column"
+    kind, _, rest = text.partition(":")
+    if kind == "column" and not rest:
+        return PrivacySpec.column(
+            max_level=1.0 if max_level is None else max_level,
+            min_level=min_level,
+            default=default_level,
+        )
+    if (max_level, min_level, default_level) != (None, None, None):
+        raise SpecError(
+            f"--max-level, --min-level and --default-level go with --privacy column: got {text!r}"
+        )
+    if kind == "uniform":
+        return PrivacySpec.uniform(_number("--privacy uniform:LEVEL", rest))
+    if kind == "groups":
+        pairs = _pairs("--privacy groups", [p for p in rest.split(",") if p])
+        allowed = {"f_c", "f_m", "eps_c", "eps_m", "eps_l", "seed"}
+        for name in pairs:
+            if name not in allowed:
+                raise SpecError(
+                    f"--privacy groups has no {name!r}: there are {', '.join(sorted(allowed))}"
+                )
+        values: dict[str, Any] = {
+            name: int(_number(name, value)) if name == "seed" else _number(name, value)
+            for name, value in pairs.items()
+        }
+        return PrivacySpec.groups(**values)
+    raise SpecError(
+        f"--privacy must be 'uniform:LEVEL', 'column' or 'groups[:NAME=VALUE,...]': got {text!r}"
+    )
+
+
+_DECLARED = (SchemeName.TALLY, SchemeName.CHORUS)
+_PAPER = frozenset(
+    (
+        "variant",
+        "solver",
+        "factors",
+        "gamma",
+        "k1",
+        "k2",
+        "lambda",
+        "kappa",
+        "neighbours",
+        "initial",
+    )
+)
+APPLIES = {
+    SchemeName.TALLY: frozenset(("threshold", "personalise", "group", "neighbours", "unit")),
+    SchemeName.CHORUS: frozenset(("threshold", "group", "neighbours", "unit", "delta", "factors")),
+    SchemeName.PDP_PMF: _PAPER | {"threshold"},
+    SchemeName.DP_PMF: _PAPER,
+    SchemeName.PMF: frozenset(
+        ("solver", "factors", "gamma", "k1", "lambda", "weighted", "initial")
+    ),
+    SchemeName.BIAS: frozenset[str](),
+}
+"""Which options go with which scheme."""
+
+
+def schemes(
+    names: list[SchemeName], given: dict[str, Any], items: Items | None, threads: int | None
+) -> list[Scheme]:
+    """The schemes that a command was asked for, each with the options that go with it.
+
+    `given` are the options by name; None is an option that was not given.
+    """
+    used = {name: value for name, value in given.items() if value is not None}
+    words = used.get("threshold") in ("mean", "max")  # the paper's, for its own schemes alone
+    for option in used:
+        if not any(option in APPLIES[name] for name in names):
+            fitting = [str(name) for name in SchemeName if option in APPLIES[name]]
+            raise ParameterError(
+                f"--{option} does not go with --scheme {', '.join(names)}, only with "
+                f"{', '.join(fitting)}"
+            )
+    return [
+        _scheme(
+            name,
+            {
+                option: value
+                for option, value in used.items()
+                if option in APPLIES[name]
+                and not (words and len(names) > 1 and option == "threshold" and name in _DECLARED)
+            },
+            items,
+            threads,
+        )
+        for name in names
+    ]
+
+
+def _scheme(
+    name: SchemeName, used: dict[str, Any], items: Items | None, threads: int | None
+) -> Scheme:
+    from discreet.privacy.certificate import Neighbours
+    from discreet.schemes.baseline import Bias
+    from discreet.schemes.chorus import Chorus
+    from discreet.schemes.dppmf import DPPMF, PDPPMF
+    from discreet.schemes.pmf import PMF
+    from discreet.schemes.tally import Tally
+
+    if name == SchemeName.BIAS:
+        return Bias(items=items)
+    given = dict(used)
+    if "lambda" in given:
+        given["lambda_u"] = given["lambda_v"] = given.pop("lambda")
+    if "threshold" in given:
+        given["threshold"] = _threshold(given["threshold"])
+    if "neighbours" in given:
+        if given["neighbours"] not in tuple(Neighbours):
+            raise ParameterError(
+                f"--neighbours must be 'add/remove' or 'replace': got {given['neighbours']!r}"
+            )
+        given["neighbours"] = Neighbours(given["neighbours"])
+    if "group" in given:
+        given["groups"] = tuple(given.pop("group"))
+    if name == SchemeName.CHORUS:
+        return Chorus(items=items, threads=threads, **given)
+    if name == SchemeName.TALLY:
+        if "personalise" in given:
+            given["personalisation"] = given.pop("personalise")
+        return Tally(items=items, threads=threads, **given)
+    if name == SchemeName.PMF:
+        if "k1" in given:
+            given["passes" if given.get("solver") == "gradient" else "sweeps"] = given.pop("k1")
+        return PMF(items=items, threads=threads, **given)
+    kind = DPPMF if name == SchemeName.DP_PMF else PDPPMF
+    return kind(items=items, threads=threads, **given)
+
+
+def _threshold(text: str | None) -> float | str | None:
+    if text in (None, "mean", "max"):
+        return text
+    return _number("--threshold", text, " or 'mean' or 'max'")
+
+
+def _number(name: str, text: str | None, more: str = "") -> float:
+    try:
+        return float(text or "")
+    except ValueError:
+        raise ParameterError(f"{name} must be a number{more}: got {text!r}") from None
+
+
+def _scale(text: str) -> tuple[float, float]:
+    lo, colon, hi = text.partition(":")
+    if not colon:
+        raise ParameterError(f"--scale must be LO:HI, such as 0.5:5: got {text!r}")
+    return _number("--scale LO:HI", lo), _number("--scale LO:HI", hi)
+
+
+def _pairs(name: str, words: list[str]) -> dict[str, str]:
+    pairs = {}
+    for word in words:
+        left, equals, right = word.partition("=")
+        if not (left and equals and right):
+            raise ParameterError(f"{name} needs NAME=VALUE: got {word!r}")
+        pairs[left] = right
+    return pairs
+
+
+def output_file(path: Path) -> Path:
+    """A file that can be written, checked before the work begins."""
+    from discreet.errors import OutputError
+
+    if path.suffix.lower() not in (".csv", ".parquet", ".json"):
+        raise OutputError(f"cannot tell the format of {path}: use .csv, .parquet or .json")
+    if not path.parent.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
+    return path
