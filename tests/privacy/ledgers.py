@@ -1,11 +1,14 @@
 """What the tests of the ledger share: a catalogue, a scheme, and how to publish with both."""
 
 import polars as pl
+import pytest
 
 from discreet.items import Items
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.noise import Randomness
 from discreet.ratings import Ratings
 from discreet.release import Release
+from discreet.schemes.model import Publishing
 from discreet.schemes.publish import publish
 from discreet.schemes.tally import Tally
 
@@ -13,6 +16,10 @@ ITEMS = Items.from_frame(pl.DataFrame({"item": range(100, 130)}))
 TALLY = Tally(items=ITEMS)
 
 
-def put(ledger: Ledger, ratings: Ratings, scheme: Tally = TALLY, **more: object) -> Release:
+def put(ledger: Ledger, ratings: Ratings, scheme: Publishing = TALLY, **more: object) -> Release:
     out = ledger.path.parent / "release"
     return publish(scheme, ratings, None, out=out, ledger=ledger, **more).release  # type: ignore[arg-type]
+
+
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale: sums)

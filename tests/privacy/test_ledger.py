@@ -11,23 +11,19 @@ from discreet.errors import LedgerError, OutputError, ParameterError
 from discreet.items import Items
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import VISIBLE, Ledger
-from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import weigh
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.pmf import PMF
 from discreet.schemes.publish import publish
 from discreet.schemes.tally import Tally, count_votes
 from discreet.tallies import ONE_VOTE
-from tests.privacy.ledgers import ITEMS, TALLY, put
+from tests.privacy.ledgers import ITEMS, TALLY, no_noise, put
 
 
 def table(*rows: tuple[str, int, float, float]) -> Ratings:
     columns = ("user", "item", "rating", "epsilon")
     return Ratings.from_frame(pl.DataFrame(rows, schema=columns, orient="row"))
-
-
-def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale: sums)
 
 
 def test_a_ledger_is_readable_by_its_owner_alone(ledger: Ledger, small: Ratings) -> None:
@@ -45,8 +41,6 @@ def test_a_new_release_adds_the_votes_of_new_ratings_only(
     early = small.subset(np.arange(len(small)) % 2 == 0)
     first, second = put(ledger, early), put(ledger, small)
     levels = PrivacySpec.column().levels(small)
-    from discreet.privacy.personalise import weigh
-
     expected = count_votes(small.with_items(ITEMS.ids), weigh(levels, 1.0))
     assert first.tallies is not None
     assert second.tallies is not None
@@ -54,8 +48,8 @@ def test_a_new_release_adds_the_votes_of_new_ratings_only(
     assert (second.tallies.in_favour == expected[1]).all()
     # Two batches of noise, whether or not an item had new ratings.
     np.testing.assert_allclose(second.tallies.noise_variance, 2 * first.tallies.noise_variance)
-    np.testing.assert_allclose(ledger.spent(small), levels, atol=2 / ONE_VOTE)
-    assert (ledger.spent(small) <= levels).all()
+    np.testing.assert_allclose(ledger.spends(small).epsilon, levels, atol=2 / ONE_VOTE)
+    assert (ledger.spends(small).epsilon <= levels).all()
 
 
 def test_nothing_is_counted_twice_however_often_it_is_published(
@@ -68,7 +62,7 @@ def test_nothing_is_counted_twice_however_often_it_is_published(
     assert first.tallies is not None
     assert again.tallies is not None
     assert (again.tallies.in_favour == first.tallies.in_favour).all()
-    assert (ledger.spent(small) <= PrivacySpec.column().levels(small)).all()
+    assert (ledger.spends(small).epsilon <= PrivacySpec.column().levels(small)).all()
     assert [r.state for r in ledger.releases()] == [VISIBLE] * 4
 
 
@@ -80,7 +74,7 @@ def test_a_level_above_t_still_votes_once(ledger: Ledger, monkeypatch: pytest.Mo
         release = put(ledger, ratings, scheme)
     assert release.tallies is not None
     assert release.tallies.in_favour.sum() == ONE_VOTE
-    assert ledger.spent(ratings)[0] == pytest.approx(0.3)
+    assert ledger.spends(ratings).epsilon[0] == pytest.approx(0.3)
 
 
 def test_a_changed_rating_has_only_what_its_pair_has_left(
@@ -97,14 +91,14 @@ def test_a_changed_rating_has_only_what_its_pair_has_left(
     lowered = put(ledger, table(("a", 101, 1, 0.1)))
     assert lowered.tallies is not None
     assert (lowered.tallies.against == raised.tallies.against).all()
-    assert ledger.spent(table(("a", 101, 1, 0.5)))[0] <= 0.5
+    assert ledger.spends(table(("a", 101, 1, 0.5))).epsilon[0] <= 0.5
 
 
 def test_deleting_a_rating_gives_no_budget_back(ledger: Ledger) -> None:
     ratings = table(("a", 101, 5, 0.2), ("b", 101, 5, 0.2))
     put(ledger, ratings)
     put(ledger, table(("b", 101, 5, 0.2)))
-    assert (ledger.remaining(ratings, np.full(2, 0.2)) == 0).all()
+    assert not ledger.spends(ratings).raised(np.full(2, 0.2)).any()
 
 
 def test_the_catalogue_may_grow_and_not_shrink(ledger: Ledger, small: Ratings) -> None:
@@ -125,7 +119,7 @@ def test_sampling_spends_the_same_whether_a_record_is_kept_or_not(
     ledger: Ledger, small: Ratings
 ) -> None:
     put(ledger, small, Tally(items=ITEMS, personalisation="sample"))
-    np.testing.assert_allclose(ledger.spent(small), PrivacySpec.column().levels(small))
+    np.testing.assert_allclose(ledger.spends(small).epsilon, PrivacySpec.column().levels(small))
 
 
 def test_the_certificate_speaks_of_all_releases_together(ledger: Ledger, small: Ratings) -> None:
@@ -190,8 +184,8 @@ def test_a_ledger_by_another_name_is_the_same_ledger(ledger: Ledger, small: Rati
     put(ledger, small)
     late = ledger.releases()[-1]  # a second publisher that computed its budgets too early
     with pytest.raises(LedgerError, match=r"has published .* in the meantime"):
-        Ledger(alias).record(small, np.ones(len(small)), np.ones(len(small)), late)
-    assert (ledger.spent(small) <= PrivacySpec.column().levels(small)).all()
+        Ledger(alias).record(small, *np.ones((2, len(small))), np.zeros(len(small)), late)
+    assert (ledger.spends(small).epsilon <= PrivacySpec.column().levels(small)).all()
 
 
 def test_a_restored_old_ledger_is_recognised(ledger: Ledger, small: Ratings) -> None:
@@ -218,7 +212,7 @@ def test_a_ledger_in_the_public_folder_is_refused(tmp_path: Path, small: Ratings
     inside = Ledger(tmp_path / "release" / "l.db")
     with pytest.raises(LedgerError, match="lies in the release folder"):
         publish(TALLY, small, None, out=tmp_path / "release", ledger=inside)
-    with pytest.raises(ParameterError, match="the ledger goes with Tally: got PMF"):
+    with pytest.raises(ParameterError, match="the ledger goes with Tally and Chorus: got PMF"):
         publish(PMF(), small, None, out=tmp_path / "r", ledger=tmp_path / "l.db")  # type: ignore[arg-type]
 
 

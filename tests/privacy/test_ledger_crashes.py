@@ -39,13 +39,13 @@ def test_an_interrupted_publication_is_finished_by_the_next(
         put(ledger, small)
     monkeypatch.undo()
     assert ledger.releases()[-1].state == RECORDED
-    spent = ledger.spent(small)
+    spent = ledger.spends(small).epsilon
     with ledger.publishing():
         finish_interrupted(ledger)
     entry = ledger.releases()[-1]
     assert entry.state == VISIBLE
     assert Release.load(out).certificate.digest == entry.digest
-    assert (ledger.spent(small) == spent).all()  # finished, not paid for twice
+    assert (ledger.spends(small).epsilon == spent).all()  # finished, not paid for twice
 
 
 def test_a_staged_release_that_was_lost_costs_its_budget(
@@ -64,7 +64,7 @@ def test_a_staged_release_that_was_lost_costs_its_budget(
     assert [r.state for r in ledger.releases()] == [LOST, VISIBLE]
     assert release.tallies is not None
     levels = PrivacySpec.column().levels(small)
-    np.testing.assert_allclose(ledger.spent(small), levels, atol=2 / ONE_VOTE)
+    np.testing.assert_allclose(ledger.spends(small).epsilon, levels, atol=2 / ONE_VOTE)
 
 
 PUBLISHER = """
@@ -121,7 +121,7 @@ def test_killed_at_random_moments_the_ledger_never_shows_less_than_was_used(
         # Whatever the visible release counted is in the ledger, at its full level.
         counted = schedule[min(used, 100) - 1]
         levels = PrivacySpec.column().levels(counted)
-        np.testing.assert_allclose(ledger.spent(counted), levels, atol=2 / ONE_VOTE)
+        np.testing.assert_allclose(ledger.spends(counted).epsilon, levels, atol=2 / ONE_VOTE)
     put_next(ledger, tmp_path / "release", schedule)  # and after all that it goes on
     entries = ledger.releases()
     assert entries[-1].state == VISIBLE
@@ -152,4 +152,4 @@ def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ra
     per_batch = 2 * (np.nextafter(float(ONE_VOTE), np.inf) / ONE_VOTE) ** 2
     assert release.tallies.noise_variance[0] == pytest.approx(8 * per_batch)
     levels = PrivacySpec.column().levels(small)
-    np.testing.assert_allclose(ledger.spent(small), levels, atol=2 / ONE_VOTE)
+    np.testing.assert_allclose(ledger.spends(small).epsilon, levels, atol=2 / ONE_VOTE)

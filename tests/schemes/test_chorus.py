@@ -15,7 +15,17 @@ from discreet.privacy.certificate import Status
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
-from discreet.schemes.chorus import CLIP, PROBE, Chorus, Plan, _ByRating, _Voices, check_grid
+from discreet.schemes.chorus import (
+    CLIP,
+    PROBE,
+    Chorus,
+    Plan,
+    _Budget,
+    _ByRating,
+    _Voices,
+    check_grid,
+)
+from discreet.schemes.directions import first_directions
 from discreet.schemes.tally import Tally, count_votes
 from discreet.tallies import ONE_VOTE
 from tests.conftest import random_ratings
@@ -212,14 +222,20 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
     losses = []
     for run in range(runs):
         randomness = Randomness(run)
-        purses = [_ByRating(scheme, tally, d, spec, t, randomness) for d in (data, rest)]
+        budgets = [
+            _Budget(spec.levels(d), spec.typical_levels(), t, scheme.delta) for d in (data, rest)
+        ]
+        purses = [
+            _ByRating(tally, d, b, randomness) for d, b in zip((data, rest), budgets, strict=True)
+        ]
         tallies = purses[0].tallies(plan.tallies)
         votes = [np.stack(count_votes(p.data, p.units)) for p in purses]
         noisy = np.stack([tallies.against, tallies.in_favour])
         loss = (np.abs(noisy - votes[1]) - np.abs(noisy - votes[0])).sum() * 0.35 * t / ONE_VOTE
-        known = tally.estimates(data, tallies, spec, t)
-        voices = Listening(*(_Voices(scheme, p.data, known[1], plan, p) for p in purses))
-        voices.sing(*known, randomness, lambda *_: None)
+        features, effects = tally.estimates(data, tallies, spec, t)
+        voices = Listening(*(_Voices(scheme, p.data, effects, plan, p) for p in purses))
+        start = first_directions(effects, features, plan.factors, randomness.training)
+        voices.sing(start, effects.counts, randomness, lambda *_: None)
         losses.append(loss + voices.loss)
     return np.array(losses)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from discreet.privacy.spec import PrivacySpec
     from discreet.progress import Progress
     from discreet.ratings import Ratings
-    from discreet.schemes.model import FactorModel, Scheme
+    from discreet.schemes.model import FactorModel, Publishing
 
 
 def fit(
@@ -44,6 +44,7 @@ def fit(
     group: o.GroupsOption = None,
     unit: o.UnitOption = None,
     delta: o.DeltaOption = None,
+    publications: o.PublicationsOption = None,
     solver: o.SolverOption = None,
     factors: o.FactorsOption = None,
     gamma: o.GammaOption = None,
@@ -58,7 +59,7 @@ def fit(
         Path | None,
         typer.Option(
             help="Publish within each rating's lifetime budget, adding to the release in --out "
-            "(tally). The file is created if need be; keep it as secret as the ratings."
+            "(tally, chorus). The file is created if need be; keep it as secret as the ratings."
         ),
     ] = None,
     trace: Annotated[
@@ -89,13 +90,13 @@ def fit(
 
     if ledger is None:
         check_target(out)  # an unwritable place is better known before training
-    if ledger is not None and scheme != o.SchemeName.TALLY:
-        raise ParameterError(f"--ledger goes with --scheme tally: got {scheme}")
+    if ledger is not None and scheme not in (o.SchemeName.TALLY, o.SchemeName.CHORUS):
+        raise ParameterError(f"--ledger goes with --scheme tally or chorus: got {scheme}")
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
     catalogue = parse.read_items(items, encoding)
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
-        "unit": unit, "delta": delta,
+        "unit": unit, "delta": delta, "publications": publications,
         "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
         "lambda": regularisation, "weighted": weighted, "kappa": kappa,
         "neighbours": neighbours, "initial": initial,
@@ -110,7 +111,7 @@ def fit(
         )
     with show.progress_bar() as progress:
         if ledger is not None:
-            model = _publish(chosen, data, spec, out, ledger, seed, progress)
+            model = _publish(cast("Publishing", chosen), data, spec, out, ledger, seed, progress)
         else:
             model = chosen.fit(data, spec, seed=seed, progress=progress)
             model.release.save(out)
@@ -122,14 +123,12 @@ def fit(
 
 
 def _publish(
-    scheme: Scheme, data: Ratings, spec: PrivacySpec | None, out: Path, ledger: Path,
+    scheme: Publishing, data: Ratings, spec: PrivacySpec | None, out: Path, ledger: Path,
     seed: int | None, progress: Progress,
 ) -> FactorModel:  # fmt: skip
     from discreet.privacy.ledger import Ledger
     from discreet.schemes.publish import publish
-    from discreet.schemes.tally import Tally
 
-    assert isinstance(scheme, Tally)
     if not ledger.exists():
         typer.echo(f"A new ledger begins at {ledger}: nothing has been spent before.", err=True)
     return publish(scheme, data, spec, out=out, ledger=Ledger(ledger), seed=seed, progress=progress)

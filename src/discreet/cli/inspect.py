@@ -51,7 +51,7 @@ def _ledger(path: Path, *, as_json: bool) -> None:
         return
     console = show.console()
     rows = [
-        [str(r.number), r.scheme, f"{r.threshold:g}", r.recorded, r.state, r.digest[:12]]
+        [str(r.number), r.scheme, r.threshold, r.recorded, r.state, r.digest[:12]]
         for r in ledger.releases()
     ]
     heads = ["release", "scheme", "t", "recorded", "state", "digest"]
@@ -59,6 +59,7 @@ def _ledger(path: Path, *, as_json: bool) -> None:
     totals = ledger.summary()
     console.print(
         f"\n{totals['pairs']:.0f} pairs of user and item have spent something: epsilon "
-        f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most."
+        f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most; "
+        f"delta {totals['largest_delta']:.3g} at most."
     )
     console.print("Secret: for the operator alone, like the ratings.", style="yellow")

@@ -101,6 +101,13 @@ UnitOption = Annotated[
 DeltaOption = Annotated[
     float | None, typer.Option(help="delta of chorus (1e-8): well below one over the ratings.")
 ]
+PublicationsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="With --ledger, chorus: in how many releases a rating takes part (1), each time with "
+        "this part of its epsilon and of delta."
+    ),
+]
 FactorsOption = Annotated[
     int | None,
     typer.Option("--factors", "-d", help="Number of factors d (20; chorus decides by itself)."),

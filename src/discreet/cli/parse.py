@@ -115,7 +115,9 @@ _PAPER = frozenset(
 )
 APPLIES = {
     SchemeName.TALLY: frozenset(("threshold", "personalise", "group", "neighbours", "unit")),
-    SchemeName.CHORUS: frozenset(("threshold", "group", "neighbours", "unit", "delta", "factors")),
+    SchemeName.CHORUS: frozenset(
+        ("threshold", "group", "neighbours", "unit", "delta", "factors", "publications")
+    ),
     SchemeName.PDP_PMF: _PAPER | {"threshold"},
     SchemeName.DP_PMF: _PAPER,
     SchemeName.PMF: frozenset(

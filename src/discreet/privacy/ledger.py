@@ -22,20 +22,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import LedgerError
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.hashing import pair_uniforms
 from discreet.ratings import Ratings
 
-FORMAT = "1"
+FORMAT = "2"
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE spends (
     h1 INTEGER NOT NULL, h2 INTEGER NOT NULL,
-    level REAL NOT NULL, spent REAL NOT NULL,
+    level REAL NOT NULL, spent REAL NOT NULL, delta REAL NOT NULL,
     PRIMARY KEY (h1, h2)
 ) WITHOUT ROWID;
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, scheme TEXT NOT NULL,
-    threshold REAL NOT NULL, recorded TEXT NOT NULL, state TEXT NOT NULL,
+    threshold TEXT NOT NULL, recorded TEXT NOT NULL, state TEXT NOT NULL,
     staged TEXT NOT NULL, target TEXT NOT NULL
 );
 """
@@ -49,11 +50,27 @@ class LedgerRelease(NamedTuple):
     number: int
     digest: str
     scheme: str
-    threshold: float
+    threshold: str
     recorded: str
     state: str
     staged: Path
     target: Path
+
+
+class Spends(NamedTuple):
+    """What the pair of each record of a table has spent so far, and the level it was counted at."""
+
+    level: Floats
+    epsilon: Floats
+    delta: Floats
+
+    def remaining(self, levels: Floats) -> Floats:
+        """What each record may still spend of its level, at least 0."""
+        return np.maximum(levels - self.epsilon, 0.0)
+
+    def raised(self, levels: Floats) -> NDArray[np.bool_]:
+        """Whether a record is new, or its level is above that at which its pair was counted."""
+        return levels > self.level
 
 
 class Ledger:
@@ -119,33 +136,23 @@ class Ledger:
                 ) from None
             yield
 
-    def remaining(self, ratings: Ratings, levels: Floats) -> Floats:
-        """What each record may still spend: its level less what its pair has spent, at least 0.
-
-        A pair that was counted is not counted again at the same level, whatever is left of it.
-        """
+    def spends(self, ratings: Ratings) -> Spends:
+        """What the pair of each record has spent so far."""
         first, second = self._hashes(ratings)
         wanted = pl.DataFrame({"h1": first, "h2": second})
         known = wanted.join(
             self._spends(), on=["h1", "h2"], how="left", maintain_order="left"
         ).fill_null(0.0)
-        counted, spent = known["level"].to_numpy(), known["spent"].to_numpy()
-        return np.where(levels > counted, np.maximum(levels - spent, 0.0), 0.0)
-
-    def spent(self, ratings: Ratings) -> Floats:
-        """What the pair of each record has spent so far."""
-        first, second = self._hashes(ratings)
-        wanted = pl.DataFrame({"h1": first, "h2": second})
-        known = wanted.join(self._spends(), on=["h1", "h2"], how="left", maintain_order="left")
-        return known["spent"].fill_null(0.0).to_numpy()
+        return Spends(*(known[name].to_numpy() for name in ("level", "spent", "delta")))
 
     def record(
-        self, ratings: Ratings, levels: Floats, costs: Floats, release: LedgerRelease
-    ) -> None:
+        self, ratings: Ratings, levels: Floats, epsilons: Floats, deltas: Floats,
+        release: LedgerRelease,
+    ) -> None:  # fmt: skip
         """Write, in one durable step, what each record spends and which release it is for."""
-        used = costs > 0
-        first, second = self._hashes(ratings)
-        rows = zip(*(part[used].tolist() for part in (first, second, levels, costs)), strict=True)
+        used = (epsilons > 0) | (deltas > 0)
+        columns = (*self._hashes(ratings), levels, epsilons, deltas)
+        rows = zip(*(column[used].tolist() for column in columns), strict=True)
         with closing(self._connect()) as database:
             database.execute("BEGIN IMMEDIATE")
             # The lock should have seen to it, but budgets were computed from this very state.
@@ -156,8 +163,9 @@ class Ledger:
                     "recorded and nothing shown; publish again"
                 )
             database.executemany(
-                "INSERT INTO spends VALUES (?, ?, ?, ?) ON CONFLICT (h1, h2) DO UPDATE SET "
-                "level = max(level, excluded.level), spent = spent + excluded.spent",
+                "INSERT INTO spends VALUES (?, ?, ?, ?, ?) ON CONFLICT (h1, h2) DO UPDATE SET "
+                "level = max(level, excluded.level), spent = spent + excluded.spent, "
+                "delta = delta + excluded.delta",
                 rows,
             )
             database.execute(
@@ -175,13 +183,12 @@ class Ledger:
             database.execute("UPDATE releases SET state = ? WHERE number = ?", (state, number))
             database.commit()
 
-    def next_release(
-        self, digest: str, scheme: str, threshold: float, staged: Path, target: Path
-    ) -> LedgerRelease:
+    def next_release(self, certificate: Certificate, staged: Path, target: Path) -> LedgerRelease:
         """The entry of a release that is about to be recorded."""
         number = max((r.number for r in self.releases()), default=0) + 1
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return LedgerRelease(number, digest, scheme, threshold, now, RECORDED, staged, target)
+        what = (certificate.digest, certificate.scheme, certificate.threshold)
+        return LedgerRelease(number, *what, now, RECORDED, staged, target)
 
     def releases(self) -> list[LedgerRelease]:
         """All publications, oldest first."""
@@ -190,19 +197,22 @@ class Ledger:
         return [LedgerRelease._make((*row[:6], Path(row[6]), Path(row[7]))) for row in rows]
 
     def summary(self) -> dict[str, float]:
-        """For the operator alone: pairs, and the total, mean and largest epsilon spent."""
-        spent = self._spends()["spent"].to_numpy()
+        """For the operator alone: pairs, the total, mean and largest epsilon, the largest delta."""
+        spends = self._spends()
+        spent, delta = spends["spent"].to_numpy(), spends["delta"].to_numpy()
         return {
             "pairs": float(len(spent)),
             "total": float(spent.sum()),
             "mean": float(spent.mean()) if len(spent) else 0.0,
             "largest": float(spent.max(initial=0.0)),
+            "largest_delta": float(delta.max(initial=0.0)),
         }
 
     def _spends(self) -> pl.DataFrame:
-        schema = {"h1": pl.Int64, "h2": pl.Int64, "level": pl.Float64, "spent": pl.Float64}
+        numbers = dict.fromkeys(("level", "spent", "delta"), pl.Float64)
+        schema = {"h1": pl.Int64, "h2": pl.Int64, **numbers}
         with closing(self._connect()) as database:
-            rows = database.execute("SELECT h1, h2, level, spent FROM spends").fetchall()
+            rows = database.execute(f"SELECT {', '.join(schema)} FROM spends").fetchall()
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _hashes(self, ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -15,17 +15,26 @@ from discreet.items import Items
 from discreet.kernels.cpu import add_chorus, add_voices
 from discreet.kernels.threads import row_ranges, run_ranges, thread_count
 from discreet.privacy.accounting import GRID_EPSILON, gaussian_mu, gaussian_weights, grid_loss
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.ledger import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import person_levels, share_among_own
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
+from discreet.release import Release
 from discreet.schemes.claims import chorus_certificate
-from discreet.schemes.directions import Round, combine, first_directions, within_the_ball
+from discreet.schemes.directions import (
+    Round,
+    combine,
+    first_directions,
+    more_telling,
+    released_directions,
+    within_the_ball,
+)
 from discreet.schemes.effects import Directions, Effects
-from discreet.schemes.model import FactorModel
-from discreet.schemes.tally import Tally, count_votes, effects_release, weight_ratio
+from discreet.schemes.model import Batch, FactorModel
+from discreet.schemes.tally import Tally, added_up, count_votes, effects_release, weight_ratio
 from discreet.tallies import ONE_VOTE, Tallies
 
 # Public constants, in units of a quarter of the scale; the same for every data set.
@@ -33,10 +42,12 @@ CLIP = 0.55
 """X: a residual counts for at most this much."""
 FLOOR = 0.25
 """h0^2: a voice that has heard little stays low."""
-PROBE = 0.04
+PROBE = 0.03
 """The share of the budget that is spent on deciding how to spend the rest."""
 PERSON_VOTES = 16
 """Of a whole person, as the root of the sum of squares: 256 ratings have a vote each."""
+_SQUARES = 5.0
+"""The variance of a Laplace number's square, over that of the number squared."""
 _UNIT = 1 << 20
 _SUM_UNIT = 1 << 30
 
@@ -74,7 +85,7 @@ class Chorus:
     items: Items | None = None
     groups: tuple[str, ...] | None = None
     factors: int | str = "auto"
-    """A number, or "auto": 4% of the budget buys noisy counts, and they decide."""
+    """A number, or "auto": 3% of the budget buys noisy counts, and they decide."""
     rounds: int = 6
     """Rounds, where the number of factors is given."""
     threshold: float | None = None
@@ -82,6 +93,9 @@ class Chorus:
     """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
     that the person gave to any of them."""
     neighbours: Neighbours = Neighbours.ADD_REMOVE
+    publications: int = 1
+    """With a ledger: in how many releases a rating takes part, each time with this part of its
+    epsilon and of delta."""
     threads: int | None = None
 
     def fit(
@@ -93,29 +107,85 @@ class Chorus:
         progress: Progress = silent,
     ) -> FactorModel:
         """Probe, tally, sing; without a specification, the table's epsilon column."""
+        spec, data = self.prepare(ratings, spec)
+        if self.publications != 1:
+            raise ParameterError(
+                f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
+            )
+        randomness = Randomness(seed)
+        made = self._make(data, spec, spec.levels(data), randomness, None, progress)
+        certificate = self._certificate(spec, randomness)
+        release = effects_release(data, self.items, *made[:2], certificate, made.directions)
+        return FactorModel(release, data, threads=self.threads)
+
+    def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
+        """The specification, and the ratings over the catalogue."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
-        tally = Tally(
+        require_count("publications", self.publications)
+        return self._tally.prepare(ratings, spec)
+
+    def publish_batch(
+        self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
+        randomness: Randomness, progress: Progress,
+    ) -> Batch:  # fmt: skip
+        """One publication: every record with what its pair has left, at most its part of it."""
+        t, levels = self._tally.declared_threshold(spec), spec.levels(data)
+        budgets = np.minimum(spends.remaining(levels), levels / self.publications)
+        if self.publications == 1:
+            budgets = np.where(spends.raised(levels), budgets, 0.0)
+        part = self.delta / self.publications
+        # Parts of delta add up to delta but for rounding, which the margin of 1e-15 covers.
+        budgets = np.where(spends.delta + part <= self.delta * (1 + 1e-12), budgets, 0.0)
+        made = self._make(data, spec, budgets, randomness, before, progress)
+        certificate = self._certificate(spec, randomness, ledger_after=before or True)
+        release = effects_release(data, self.items, *made[:2], certificate, made.directions)
+        epsilons = np.minimum(budgets, t / self.publications)
+        # Tallies alone are pure: only the rounds need a delta.
+        deltas = np.where(epsilons > 0, part if made.plan.factors else 0.0, 0.0)
+        return Batch(FactorModel(release, data, threads=self.threads), epsilons, deltas)
+
+    @property
+    def _tally(self) -> Tally:
+        return Tally(
             items=self.items, groups=self.groups, threshold=self.threshold, unit=self.unit,
             neighbours=self.neighbours, threads=self.threads,
         )  # fmt: skip
-        spec, data = tally.prepare(ratings, spec)
-        t, randomness = tally.declared_threshold(spec), Randomness(seed)
-        kind = _ByPerson if self.unit == "person" else _ByRating
-        purse = kind(self, tally, data, spec, t, randomness)
+
+    def _make(
+        self, data: Ratings, spec: PrivacySpec, budgets: Array, randomness: Randomness,
+        before: Release | None, progress: Progress,
+    ) -> _Made:  # fmt: skip
+        """Everything that draws noise, and what is concluded from it and from a release before."""
+        tally = self._tally
+        t = tally.declared_threshold(spec)
+        budget = _Budget(budgets, spec.typical_levels(), t, self.delta, self.publications)
+        purse = (_ByPerson if self.unit == "person" else _ByRating)(tally, data, budget, randomness)
         plan = self._plan(purse)
-        tallies = purse.tallies(plan.tallies)
-        known = tally.estimates(data, tallies, spec, t)
-        directions = None
+        batch = purse.tallies(plan.tallies)
+        tallies = added_up(batch, before, data.items)
+        known = features, effects = tally.estimates(data, tallies, spec, t)
+        directions = None if before is None else released_directions(before, data.items, effects)
         if plan.factors:
-            voices = _Voices(self, data, known[1], plan, purse)
-            directions = voices.sing(*known, randomness, progress)
-        certificate = chorus_certificate(
-            neighbours=self.neighbours, delta=self.delta, levels=spec.describe(), threshold=t,
-            unit=self.unit, fixed_catalogue=self.items is not None, randomness=randomness,
+            start = first_directions(
+                effects, features, plan.factors, randomness.training, directions
+            )
+            voices = _Voices(self, data, effects, plan, purse)
+            # Only this batch sings: its own counts tell how loud it is.
+            counts = np.maximum(np.add(*batch.votes()), 0.0)
+            found = voices.sing(start, counts, randomness, progress)
+            directions = more_telling(found, directions)
+        return _Made(tallies, known, directions, plan)
+
+    def _certificate(
+        self, spec: PrivacySpec, randomness: Randomness, ledger_after: Release | bool = False
+    ) -> Certificate:
+        return chorus_certificate(
+            neighbours=self.neighbours, delta=self.delta, levels=spec.describe(),
+            threshold=self._tally.declared_threshold(spec), unit=self.unit,
+            fixed_catalogue=self.items is not None, randomness=randomness,
+            publications=self.publications, ledger_after=ledger_after,
         )  # fmt: skip
-        release = effects_release(data, self.items, tallies, known, certificate, directions)
-        return FactorModel(release, data, threads=self.threads)
 
     def _plan(self, purse: _ByRating | _ByPerson) -> Plan:
         """Decide from noisy counts, before the rest is spent."""
@@ -126,9 +196,11 @@ class Chorus:
         # Who rated what is public under REPLACE: then counts cost nothing.
         paid = 0.0 if self.neighbours == Neighbours.REPLACE else PROBE
         votes, noise = purse.probe(paid)
-        # The count of the item that a rating typically falls on, in units of the rounds' noise.
-        typical = max(0.0, float((votes**2 - noise).sum())) / max(float(votes.sum()), 1.0)
-        q = purse.mu * typical / purse.votes
+        # The count of the item that a rating typically falls on, in units of the rounds' noise. A
+        # large catalogue with few ratings is mostly noise: what that alone may show is taken off.
+        by_chance = noise * (len(votes) + math.sqrt(_SQUARES * len(votes)))
+        total = max(float(votes.sum()), math.sqrt(noise * len(votes)), 1.0)
+        q = purse.mu * max(float((votes**2).sum()) - by_chance, 0.0) / total / purse.votes
         if q < 45:
             return Plan(paid, 1 - paid, 0, 0)
         share = min(max(0.5 * (50 / q) ** (1 / 3), 0.1), 0.6)
@@ -136,19 +208,40 @@ class Chorus:
         return Plan(paid, (1 - paid) * share, d, 8 if q >= 300 else 6)
 
 
+class _Made(NamedTuple):
+    tallies: Tallies
+    known: tuple[Features, Effects]
+    directions: Directions | None
+    plan: Plan
+
+
+@dataclass(frozen=True, eq=False)
+class _Budget:
+    """What every record may spend in one fit: its `levels` (secret), and what is declared.
+
+    t and delta are for a lifetime of so many publications.
+    """
+
+    levels: Array
+    typical: Array
+    t: float
+    delta: float
+    publications: int = 1
+
+
 class _ByRating:
     """One rating as the unit: pure epsilon for counts and tallies, the rest for the rounds."""
 
-    votes = 1
-
     def __init__(
-        self, scheme: Chorus, tally: Tally, data: Ratings, spec: PrivacySpec, t: float,
-        randomness: Randomness,
-    ) -> None:  # fmt: skip
-        self.delta, self.tally, self.data, self.spec, self.t = scheme.delta, tally, data, spec, t
-        self.randomness, self.levels = randomness, spec.levels(data)
-        self.units = tally.units(data, self.levels, t, randomness)
-        self.mu = gaussian_mu(t, scheme.delta)
+        self, tally: Tally, data: Ratings, budget: _Budget, randomness: Randomness
+    ) -> None:
+        self.tally, self.data, self.randomness = tally, data, randomness
+        self.t, self.levels, self.typical = budget.t, budget.levels, budget.typical
+        # Votes of several publications add up, so they count in lifetime's units; voices do not.
+        self.units = tally.units(data, self.levels, self.t, randomness)
+        self.votes = 1 / budget.publications
+        self.top, self.delta = self.votes * budget.t, self.votes * budget.delta
+        self.mu = gaussian_mu(self.top, self.delta)
 
     def probe(self, share: float) -> tuple[Array, float]:
         """Counts with noise that costs this share of every epsilon, and the noise's variance."""
@@ -165,13 +258,13 @@ class _ByRating:
 
     def rounds(self, share: float) -> tuple[Array, float]:
         """Each record's weight in the rounds, and their mu, for this share of every epsilon."""
-        weights = gaussian_weights(share * self.levels, share * self.t, self.delta)
-        return weights, gaussian_mu(share * self.t, self.delta)
+        weights = gaussian_weights(share * self.levels, share * self.top, self.delta)
+        return weights, gaussian_mu(share * self.top, self.delta)
 
     def typical_weights(self, share: float) -> tuple[float, float]:
         """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
-        typical = self.spec.typical_levels()
-        weights = gaussian_weights(share * typical, share * self.t, self.delta)
+        typical = self.typical * self.votes
+        weights = gaussian_weights(share * typical, share * self.top, self.delta)
         in_tallies = np.minimum(1.0, typical / self.t)
         return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
 
@@ -182,12 +275,12 @@ class _ByPerson:
     votes = PERSON_VOTES
 
     def __init__(
-        self, scheme: Chorus, tally: Tally, data: Ratings, spec: PrivacySpec, t: float,
-        randomness: Randomness,
-    ) -> None:  # fmt: skip
+        self, tally: Tally, data: Ratings, budget: _Budget, randomness: Randomness
+    ) -> None:
         self.tally, self.data, self.randomness = tally, data, randomness
-        self.mu = gaussian_mu(t, scheme.delta)
-        omega = gaussian_weights(person_levels(data, spec.levels(data)), t, scheme.delta)
+        self.mu = gaussian_mu(budget.t, budget.delta)
+        levels = person_levels(data, budget.levels)
+        omega = gaussian_weights(levels, budget.t, budget.delta)
         self.units = share_among_own(data, omega, PERSON_VOTES, norm=2)
 
     def _scale(self, share: float) -> float:
@@ -251,21 +344,20 @@ class _Voices:
         self.by_item = self.by_user[data.by_item.records]
 
     def sing(
-        self, features: Features, effects: Effects, randomness: Randomness, progress: Progress
+        self, z: Array, counts: Array, randomness: Randomness, progress: Progress
     ) -> Directions:
-        """All rounds; the directions they show."""
-        plan, counts = self.plan, effects.counts * self.per_vote
+        """All rounds, beginning with z; the directions they show. `counts` are noisy votes."""
+        plan = self.plan
         budget = np.ones(plan.rounds)
         budget[-1] = 2.0
         mus = self.mu * np.sqrt(budget / budget.sum())
-        z = first_directions(effects, features, plan.factors, randomness.training)
         rounds: list[Round] = []
         for k, mu in enumerate(mus):
             progress("rounds", k, plan.rounds)
-            fed = np.trunc(within_the_ball(z, effects.counts) * _UNIT)
+            fed = np.trunc(within_the_ball(z, counts) * _UNIT)
             sums, sigma = self._round(fed, float(mu), randomness)
             rounds.append(Round(sums, sigma, fed / _UNIT))
-            found = combine(rounds, counts, CLIP, self.ratio)
+            found = combine(rounds, counts * self.per_vote, CLIP, self.ratio)
             z = found.z
         progress("rounds", plan.rounds, plan.rounds)
         return found

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from discreet.privacy.certificate import INCREMENTAL, Certificate, Neighbours, Status
 from discreet.privacy.noise import SYSTEM_ENTROPY, Randomness
 from discreet.privacy.personalise import DATA_THRESHOLDS
+from discreet.release import Release
 
 _REFUTED = (
     "The paper claims epsilon-differential privacy for every rating. The claim does not hold as "
@@ -43,71 +45,11 @@ _PERSON = (
     "releases computed from D and from D without all of p's records are (epsilon(p), delta)-close, "
     "both ways; epsilon(p) is the smallest level that p gave to any rating."
 )
-_TALLY_OVER_TIME = (
+_OVER_TIME = (
     "For every history of the ratings and every pair of user and item, all releases that share the "
-    "ledger, together, and those computed as if the pair had never been there are (E, 0)-close, "
-    "both ways, where E is the largest level at which the pair was counted."
+    "ledger, together, and those computed as if the pair had never been there are (E, delta)-"
+    "close, both ways, where E is the largest level at which the pair was counted."
 )
-
-
-def tally_certificate(
-    *,
-    neighbours: Neighbours,
-    personalisation: str,
-    levels: str,
-    threshold: float,
-    unit: str,
-    fixed_catalogue: bool,
-    incremental: bool,
-    before: Certificate | None,
-    randomness: Randomness,
-) -> Certificate:
-    """Proven; or conditional, where the catalogue was taken from the ratings.
-
-    A release that adds to one `before` promises no more than that did.
-    """
-    replaced = neighbours == Neighbours.REPLACE
-    # Under REPLACE who rated what is public by definition, and with it the rated items.
-    status = Status.PROVEN if fixed_catalogue or replaced else Status.CONDITIONAL
-    statement = _TALLY_REPLACE if replaced else _TALLY
-    proof = "docs/proofs/tally.md#replaced-values" if replaced else "docs/proofs/tally.md#theorem"
-    assumptions = [*_assumptions(fixed_catalogue=fixed_catalogue, conditional=False)]
-    entropy = randomness.entropy
-    if personalisation == "sample":
-        assumptions.append(
-            "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
-        )
-    if unit == "person":
-        statement, proof = _PERSON, "docs/proofs/tally.md#the-whole-person"
-    if incremental:
-        statement, proof = _TALLY_OVER_TIME, "docs/proofs/incremental.md#theorem"
-        assumptions.append(
-            "The schedule of releases was fixed in advance, and all of them share one ledger."
-        )
-    if before is not None:
-        assumptions += [text for text in before.assumptions if text not in assumptions]
-        if before.status != Status.PROVEN:
-            status = before.status
-        if before.entropy != SYSTEM_ENTROPY:
-            entropy = before.entropy
-    seeded = entropy != SYSTEM_ENTROPY
-    return Certificate(
-        scheme="Tally",
-        variant=INCREMENTAL if incremental else "whole table",
-        status=status,
-        statement=f"{_SEEDED} {statement}" if seeded else statement,
-        theorem=proof,
-        unit=unit,
-        neighbours=neighbours,
-        personalisation=personalisation,
-        levels=levels,
-        threshold=repr(threshold),
-        assumptions=tuple(assumptions),
-        sampler=f"discrete Laplace on a grid of 2^-20 votes, {randomness.grid_sampler}",
-        entropy=entropy,
-    )
-
-
 _CHORUS = (
     "A record is (user, item, rating, epsilon). For every data set D with at most one record per "
     "user and item, and every record z in it, the releases computed from D and from D without z "
@@ -119,6 +61,50 @@ _CHORUS_REPLACE = (
 )
 
 
+def tally_certificate(
+    *,
+    neighbours: Neighbours,
+    personalisation: str,
+    levels: str,
+    threshold: float,
+    unit: str,
+    fixed_catalogue: bool,
+    ledger_after: Release | bool,
+    randomness: Randomness,
+) -> Certificate:
+    """Proven; or conditional, where the catalogue was taken from the ratings.
+
+    A release that adds to one before promises no more than that did.
+    """
+    replaced = neighbours == Neighbours.REPLACE
+    proof = "docs/proofs/tally.md"
+    promise = (_TALLY, f"{proof}#theorem")
+    if replaced:
+        promise = _TALLY_REPLACE, f"{proof}#replaced-values"
+    if unit == "person":
+        promise = _PERSON, f"{proof}#the-whole-person"
+    certificate = Certificate(
+        scheme="Tally",
+        variant="whole table",
+        # Under REPLACE who rated what is public by definition, and with it the rated items.
+        status=Status.PROVEN if fixed_catalogue or replaced else Status.CONDITIONAL,
+        statement=promise[0],
+        theorem=promise[1],
+        unit=unit,
+        neighbours=neighbours,
+        personalisation=personalisation,
+        levels=levels,
+        threshold=repr(threshold),
+        assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=False),
+        sampler=f"discrete Laplace on a grid of 2^-20 votes, {randomness.grid_sampler}",
+        entropy=randomness.entropy,
+    )
+    if personalisation == "sample":
+        coins = "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
+        certificate = replace(certificate, assumptions=(*certificate.assumptions, coins))
+    return _said_of_seeds(_over_time(certificate, ledger_after))
+
+
 def chorus_certificate(
     *,
     neighbours: Neighbours,
@@ -127,26 +113,30 @@ def chorus_certificate(
     threshold: float,
     unit: str,
     fixed_catalogue: bool,
+    publications: int,
+    ledger_after: Release | bool,
     randomness: Randomness,
 ) -> Certificate:
-    """Proven; or conditional, where the catalogue was taken from the ratings."""
+    """Proven; or conditional, where the catalogue was taken from the ratings.
+
+    A release that adds to one before promises no more than that did.
+    """
     replaced = neighbours == Neighbours.REPLACE
-    statement, proof = _CHORUS_REPLACE if replaced else _CHORUS, "docs/proofs/chorus.md#theorem"
-    if unit == "person":
-        statement, proof = _PERSON, "docs/proofs/chorus.md#the-whole-person"
-    seeded = randomness.entropy != SYSTEM_ENTROPY
-    return Certificate(
+    proof = "docs/proofs/chorus.md"
+    person = unit == "person"
+    certificate = Certificate(
         scheme="Chorus",
         variant="whole table",
         status=Status.PROVEN if fixed_catalogue or replaced else Status.CONDITIONAL,
-        statement=f"{_SEEDED} {statement}" if seeded else statement,
-        theorem=proof,
+        statement=_PERSON if person else _CHORUS_REPLACE if replaced else _CHORUS,
+        theorem=f"{proof}#the-whole-person" if person else f"{proof}#theorem",
         unit=unit,
         neighbours=neighbours,
         personalisation="weigh",
         levels=levels,
         threshold=repr(threshold),
         delta=delta,
+        parameters={"publications": publications} if ledger_after else {},
         assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=False),
         sampler=(
             "discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete Gaussian "
@@ -154,6 +144,41 @@ def chorus_certificate(
         ),
         entropy=randomness.entropy,
     )
+    return _said_of_seeds(_over_time(certificate, ledger_after))
+
+
+def _over_time(certificate: Certificate, ledger_after: Release | bool) -> Certificate:
+    """The promise of all releases of a ledger; `ledger_after` is the one before, True if none."""
+    if not ledger_after:
+        return certificate
+    assumptions = [
+        *certificate.assumptions,
+        "The schedule of releases was fixed in advance, and all of them share one ledger.",
+    ]
+    certificate = replace(
+        certificate,
+        variant=INCREMENTAL,
+        statement=_OVER_TIME,
+        theorem="docs/proofs/incremental.md#theorem",
+        assumptions=tuple(assumptions),
+    )
+    if ledger_after is True:
+        return certificate
+    before = ledger_after.certificate
+    inherited = [text for text in before.assumptions if text not in assumptions]
+    return replace(
+        certificate,
+        status=certificate.status if before.status == Status.PROVEN else before.status,
+        delta=max(certificate.delta, before.delta),
+        assumptions=(*assumptions, *inherited),
+        entropy=certificate.entropy if before.entropy == SYSTEM_ENTROPY else before.entropy,
+    )
+
+
+def _said_of_seeds(certificate: Certificate) -> Certificate:
+    if certificate.entropy == SYSTEM_ENTROPY:
+        return certificate
+    return replace(certificate, statement=f"{_SEEDED} {certificate.statement}")
 
 
 def paper_certificate(
@@ -176,22 +201,22 @@ def paper_certificate(
         statement = _DATA_THRESHOLD if variant == "repaired" else _REFUTED
     if neighbours == Neighbours.REPLACE and scheme == "PDP-PMF":
         statement += " For a replaced value the paper claims 2 epsilon."
-    if randomness.entropy != SYSTEM_ENTROPY:
-        statement = f"{_SEEDED} {statement}"
-    return Certificate(
-        scheme=scheme,
-        variant=variant,
-        status=Status.CONDITIONAL if conditional else Status.UNPROVEN,
-        statement=statement,
-        theorem=f"docs/paper-schemes.md#{variant}",
-        neighbours=neighbours,
-        personalisation="sample" if scheme == "PDP-PMF" else "none: one level for everybody",
-        levels=levels,
-        threshold=threshold,
-        parameters=parameters,
-        assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=conditional),
-        sampler="uniform direction times Gamma(d), in 64-bit floating point",
-        entropy=randomness.entropy,
+    return _said_of_seeds(
+        Certificate(
+            scheme=scheme,
+            variant=variant,
+            status=Status.CONDITIONAL if conditional else Status.UNPROVEN,
+            statement=statement,
+            theorem=f"docs/paper-schemes.md#{variant}",
+            neighbours=neighbours,
+            personalisation="sample" if scheme == "PDP-PMF" else "none: one level for everybody",
+            levels=levels,
+            threshold=threshold,
+            parameters=parameters,
+            assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=conditional),
+            sampler="uniform direction times Gamma(d), in 64-bit floating point",
+            entropy=randomness.entropy,
+        )
     )
 
 

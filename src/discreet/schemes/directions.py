@@ -8,10 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.features import Features
-from discreet.schemes.effects import Directions, Effects, popularity, standardised
+from discreet.ids import Ids
+from discreet.release import Release
+from discreet.schemes.effects import (
+    ERROR_VARIANCE,
+    FACTOR,
+    Directions,
+    Effects,
+    popularity,
+    standardised,
+)
 
 # Public constants, the same for every data set (in units of a quarter of the scale).
-FIRST_SIZE = 0.035
+FIRST_SIZE = 0.03
 """The prior variance of a person's coefficient for the strongest factor."""
 _VOICE = 0.3
 """E|u|^2, for how much chance there is in a sum of voices."""
@@ -31,10 +40,18 @@ class Round(NamedTuple):
 
 
 def first_directions(
-    effects: Effects, features: Features, d: int, rng: np.random.Generator
+    effects: Effects,
+    features: Features,
+    d: int,
+    rng: np.random.Generator,
+    before: Directions | None = None,
 ) -> Array:
-    """What is known before any round: effect, popularity, public features; else random."""
+    """What is known before any round: an earlier release's directions; else effect, popularity and
+    public features; random where that is not enough."""
     c = effects.counts
+    if before is not None:
+        z = before.z[:, :d]
+        return np.column_stack([z, rng.standard_normal((len(z), d - z.shape[1]))])
     known = [effects.item_effects, popularity(c), *features.numbers.values()]
     known += list(features.flags.values())
     F = np.column_stack([standardised(x, c) for x in known])
@@ -62,26 +79,49 @@ def combine(rounds: list[Round], counts: Array, clip: float, weight_ratio: float
     Y = np.hstack([r.sums / (r.sigma * c[:, None]) for r in last])
     chance = 0.5 * clip**2 * _VOICE * weight_ratio / (d * sigma**2)
     R = 1 / c**2 + chance / c
-    m = np.zeros_like(Y)
+    m, doubt = np.zeros_like(Y), np.zeros((Y.shape[1], Y.shape[1]))
     if seen.any():
-        m[seen] = _posterior_means(Y[seen], R[seen])
+        m[seen], doubt = _posterior(Y[seen], R[seen], c[seen])
     beta = sigma * m[:, -d:]
     m = m - np.average(m, weights=c, axis=0)
-    for age in range(len(last)):
-        m[:, age * d : (age + 1) * d] *= _FADE ** (len(last) - 1 - age)
-    z = _whitened(m, c, d)
+    fade = np.repeat(_FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
+    axes = fade[:, None] * _whitening(m * fade, c, d)
+    z, error = m @ axes, axes.T @ doubt @ axes
     # How much of a person's taste each direction explains, from this round's sums.
     root = np.sqrt(c)[:, None]
     A = np.linalg.lstsq(fed * root, z * root, rcond=None)[0]
     strength = z.T @ (c[:, None] * beta) @ A / c.sum()
     values, Q = np.linalg.eigh((strength + strength.T) / 2)
     order = np.argsort(-values)
-    values = np.maximum(values[order], 0.0)
-    return Directions(z @ Q[:, order], FIRST_SIZE * values / max(values[0], 1e-12))
+    values, Q = np.maximum(values[order], 0.0), Q[:, order]
+    # A direction of variance 1 of which the share `true` is signal: a taste for the signal is a
+    # taste for the direction times the root of that share.
+    true = 1 / (1 + np.einsum("ik,ij,jk->k", Q, error, Q))
+    return Directions(z @ Q, FIRST_SIZE * true * values / max(values[0], 1e-12))
 
 
-def _posterior_means(Y: Array, R: Array) -> Array:
-    """Means of the true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM."""
+def released_directions(release: Release, catalogue: Ids, effects: Effects) -> Directions | None:
+    """The directions in an earlier release, over a catalogue that may have grown since."""
+    own = [k for k, name in enumerate(release.factor_names) if name.startswith(FACTOR)]
+    if not own:
+        return None
+    columns = np.zeros((len(catalogue), len(own)))
+    columns[catalogue.rows(release.item_ids.values)] = release.item_factors[:, own]
+    columns /= np.sqrt(release.fold_in.ridge / ERROR_VARIANCE)
+    sizes = np.average(columns**2, weights=effects.counts + 1e-9, axis=0)
+    return Directions(columns / np.sqrt(np.maximum(sizes, 1e-12)), sizes)
+
+
+def more_telling(found: Directions, before: Directions | None) -> Directions:
+    """Those which explain more of a person's taste: a small batch is noisier than a large one."""
+    return found if before is None or found.sizes.sum() > before.sizes.sum() else before
+
+
+def _posterior(Y: Array, R: Array, c: Array) -> tuple[Array, Array]:
+    """The true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM.
+
+    Their means, and their covariance around these on average over ratings.
+    """
     precision = 1 / R
     g = np.average(Y, weights=precision, axis=0)
     squares = np.average((Y - g) ** 2, weights=precision**2, axis=0)
@@ -95,11 +135,13 @@ def _posterior_means(Y: Array, R: Array) -> Array:
         Omega = Q @ ((P.T @ P + np.diag((values * (1 - share)).sum(axis=0))) / len(Y)) @ Q.T
     values, Q = np.linalg.eigh(Omega)
     values = np.maximum(values, 1e-12)
-    return np.asarray(g + ((Y - g) @ Q * (values / (values + R[:, None]))) @ Q.T)
+    share = values / (values + R[:, None])
+    doubt = Q * np.average(values * (1 - share), weights=c, axis=0) @ Q.T
+    return np.asarray(g + ((Y - g) @ Q * share) @ Q.T), np.asarray(doubt)
 
 
-def _whitened(m: Array, c: Array, d: int) -> Array:
-    """The d strongest principal axes over ratings, each with variance 1."""
+def _whitening(m: Array, c: Array, d: int) -> Array:
+    """The d strongest principal axes over ratings, scaled so that each has variance 1."""
     values, Q = np.linalg.eigh((m * c[:, None]).T @ m / c.sum())
     order = np.argsort(-values)[:d]
-    return np.asarray(m @ Q[:, order] / np.sqrt(np.maximum(values[order], 1e-12)))
+    return np.asarray(Q[:, order] / np.sqrt(np.maximum(values[order], 1e-12)))

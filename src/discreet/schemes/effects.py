@@ -20,7 +20,9 @@ _PRIOR_RIDGE = 20.0
 _SPREAD = (0.02, 1.0)
 _ROUNDS = 8
 # Ridges of the fold-in, as 0.8 (the variance of a rating) over a coefficient's prior variance.
-_ERROR_VARIANCE = 0.8
+ERROR_VARIANCE = 0.8
+FACTOR = "factor "
+"""A hidden direction's name, before its number."""
 _RIDGE_ONE, _RIDGE_EFFECT, _RIDGE_COUNT, _RIDGE_PRODUCT, _RIDGE_PUBLIC = (
     5.0,
     12.0,
@@ -138,7 +140,7 @@ def design(
     if directions is not None:
         for k, size in enumerate(directions.sizes):
             if size > 0:
-                columns.append((f"factor {k + 1}", directions.z[:, k], _ERROR_VARIANCE / size))
+                columns.append((f"{FACTOR}{k + 1}", directions.z[:, k], ERROR_VARIANCE / size))
     matrix = np.column_stack([unit * x / np.sqrt(ridge) for _, x, ridge in columns])
     return tuple(name for name, _, _ in columns), matrix, unit**2
 

@@ -11,6 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError
+from discreet.privacy.certificate import Neighbours
+from discreet.privacy.ledger import Spends
+from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
@@ -145,3 +148,36 @@ class FactorModel:
         sums = np.bincount(data.item, weights=data.rating, minlength=len(data.items))
         means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
         return means, overall, np.diff(data.by_user.ptr) > 0, counts > 0
+
+
+class Batch(NamedTuple):
+    """What one publication made, and what it costs every record of the table."""
+
+    model: FactorModel
+    epsilons: Array
+    deltas: Array
+
+
+class Publishing(Protocol):
+    """What a scheme offers whose releases add to one another, within lifetime budgets."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which two data sets must look alike."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What is protected."""
+        ...
+
+    def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
+        """The specification, and the ratings over the catalogue."""
+        ...
+
+    def publish_batch(
+        self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
+        randomness: Randomness, progress: Progress,
+    ) -> Batch:  # fmt: skip
+        """The next release, from what every pair has left and from the release before."""
+        ...

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from discreet.durable import put_in_place, remove_leftovers
 from discreet.errors import LedgerError, ParameterError, ReleaseError
 from discreet.privacy.certificate import Neighbours
@@ -15,13 +13,11 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 from discreet.release import FILES, Release
-from discreet.schemes.model import FactorModel
-from discreet.schemes.tally import Tally
-from discreet.tallies import ONE_VOTE
+from discreet.schemes.model import FactorModel, Publishing
 
 
 def publish(
-    scheme: Tally,
+    scheme: Publishing,
     ratings: Ratings,
     spec: PrivacySpec | None = None,
     *,
@@ -36,8 +32,8 @@ def publish(
     nothing left gets weight zero, and nobody but the operator is told. Safe against a kill at any
     moment and against two publishers at once.
     """
-    if not isinstance(scheme, Tally):
-        raise ParameterError(f"the ledger goes with Tally: got {type(scheme).__name__}")
+    if not hasattr(scheme, "publish_batch"):
+        raise ParameterError(f"the ledger goes with Tally and Chorus: got {type(scheme).__name__}")
     if not isinstance(ledger, Ledger):
         ledger = Ledger(ledger)
     if scheme.neighbours != Neighbours.ADD_REMOVE or scheme.unit != "rating":
@@ -49,8 +45,6 @@ def publish(
             "whole: keep it elsewhere, as secret as the ratings"
         )
     spec, data = scheme.prepare(ratings, spec)
-    t = scheme.declared_threshold(spec)
-    levels = spec.levels(data)
     with ledger.publishing():
         progress("publish", 0, 4)
         finish_interrupted(ledger)
@@ -61,25 +55,19 @@ def publish(
                 "tallies on different scales cannot be added up"
             )
         randomness = Randomness(seed, run=len(ledger.releases()))
-        budgets = ledger.remaining(data, levels)
+        spends = ledger.spends(data)
         progress("publish", 1, 4)
-        units = scheme.units(data, budgets, t, randomness)
-        tallies = scheme.noisy_tallies(data, units, t, randomness)
-        if previous is not None and previous.tallies is not None:
-            tallies = previous.tallies.over(previous.item_ids, data.items) + tallies
-        model = scheme.model(data, tallies, spec, t, randomness, ledger_after=previous or True)
+        batch = scheme.publish_batch(data, spec, spends, previous, randomness, progress)
         progress("publish", 2, 4)
-        weighed = scheme.personalisation == "weigh"
-        costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)
-        staged = model.release.stage(target)
-        digest = Release.load(staged).certificate.digest
-        entry = ledger.next_release(digest, "Tally", t, staged, target)
-        ledger.record(data, levels, costs, entry)
+        staged = batch.model.release.stage(target)
+        certificate = Release.load(staged).certificate
+        entry = ledger.next_release(certificate, staged, target)
+        ledger.record(data, spec.levels(data), batch.epsilons, batch.deltas, entry)
         progress("publish", 3, 4)
         put_in_place(staged, target)
         ledger.settle(entry.number, VISIBLE)
         progress("publish", 4, 4)
-    return model
+    return batch.model
 
 
 def finish_interrupted(ledger: Ledger) -> None:

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.features import Features, encode
+from discreet.ids import Ids
 from discreet.items import Items
 from discreet.kernels.cpu import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.ledger import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
     inclusion_probability,
@@ -28,7 +30,7 @@ from discreet.recommend import FoldIn
 from discreet.release import Release
 from discreet.schemes.claims import tally_certificate
 from discreet.schemes.effects import Directions, Effects, design, estimate
-from discreet.schemes.model import FactorModel
+from discreet.schemes.model import Batch, FactorModel
 from discreet.schemes.pmf import over_catalogue, public_items
 from discreet.tallies import ONE_VOTE, Tallies
 
@@ -140,33 +142,37 @@ class Tally:
         return Tallies(against, in_favour, variance)
 
     def model(
-        self,
-        data: Ratings,
-        tallies: Tallies,
-        spec: PrivacySpec,
-        t: float,
-        randomness: Randomness,
-        *,
-        ledger_after: Release | bool = False,
-    ) -> FactorModel:
+        self, data: Ratings, tallies: Tallies, spec: PrivacySpec, t: float, randomness: Randomness,
+        *, ledger_after: Release | bool = False,
+    ) -> FactorModel:  # fmt: skip
         """Everything after the noise: it reads the tallies and public values alone.
 
         With a ledger, `ledger_after` is the release before, or True for the first one.
         """
         certificate = tally_certificate(
-            neighbours=self.neighbours,
-            personalisation=self.personalisation,
-            levels=spec.describe(),
-            threshold=t,
-            unit=self.unit,
-            fixed_catalogue=self.items is not None,
-            incremental=bool(ledger_after),
-            before=ledger_after.certificate if isinstance(ledger_after, Release) else None,
-            randomness=randomness,
-        )
+            neighbours=self.neighbours, personalisation=self.personalisation,
+            levels=spec.describe(), threshold=t, unit=self.unit,
+            fixed_catalogue=self.items is not None, randomness=randomness,
+            ledger_after=ledger_after,
+        )  # fmt: skip
         known = self.estimates(data, tallies, spec, t)
         release = effects_release(data, self.items, tallies, known, certificate)
         return FactorModel(release, data, threads=self.threads)
+
+    def publish_batch(
+        self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
+        randomness: Randomness, progress: Progress,
+    ) -> Batch:  # fmt: skip
+        """One publication: every pair is counted once, and again only if its level was raised."""
+        del progress
+        t, levels = self.declared_threshold(spec), spec.levels(data)
+        budgets = np.where(spends.raised(levels), spends.remaining(levels), 0.0)
+        units = self.units(data, budgets, t, randomness)
+        tallies = added_up(self.noisy_tallies(data, units, t, randomness), before, data.items)
+        model = self.model(data, tallies, spec, t, randomness, ledger_after=before or True)
+        weighed = self.personalisation == "weigh"
+        costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)
+        return Batch(model, costs, np.zeros_like(costs))
 
     def estimates(
         self, data: Ratings, tallies: Tallies, spec: PrivacySpec, t: float
@@ -203,6 +209,13 @@ def effects_release(
         families=features.families,
         tallies=tallies,
     )
+
+
+def added_up(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
+    """A batch and what was released before, over a catalogue that may have grown since."""
+    if before is None or before.tallies is None:
+        return batch
+    return before.tallies.over(before.item_ids, catalogue) + batch
 
 
 def weight_ratio(weights: NDArray[np.float64]) -> float:
