@@ -27,7 +27,7 @@ unit: install
 
 bench: install
 	$(BIN)/python benchmarks/kernels.py
-	$(BIN)/python benchmarks/tally.py
+	$(BIN)/python benchmarks/scale.py
 
 format: install
 	$(BIN)/ruff check --fix .

@@ -21,8 +21,13 @@ if TYPE_CHECKING:
 def fit(
     ratings: o.RatingsArgument,
     scheme: Annotated[
-        o.SchemeName, typer.Option(help="What to train.", case_sensitive=False)
-    ] = o.SchemeName.TALLY,
+        o.SchemeName | None,
+        typer.Option(
+            help="What to train: tally by default, pure epsilon; with --delta chorus, which finds "
+            "hidden factors where there are ratings enough.",
+            case_sensitive=False,
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(help="The release folder; an old release there is replaced whole.")
     ] = Path("release"),
@@ -81,13 +86,15 @@ def fit(
     \b
     Examples:
       discreet fit club --privacy groups --items club --out release
-      discreet fit ratings.parquet --scheme chorus --delta 1e-8 --items items.parquet
+      discreet fit ratings.parquet --delta 1e-8 --items items.parquet
       discreet fit ratings.parquet --items items.parquet --ledger ledger.db --out release
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
     from discreet.release import check_target
 
+    if scheme is None:
+        scheme = o.SchemeName.TALLY if delta is None else o.SchemeName.CHORUS
     if ledger is None:
         check_target(out)  # an unwritable place is better known before training
     if ledger is not None and scheme not in (o.SchemeName.TALLY, o.SchemeName.CHORUS):
