@@ -22,4 +22,4 @@ def put(ledger: Ledger, ratings: Ratings, scheme: Publishing = TALLY, **more: ob
 
 
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale: sums)
+    monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale, **_: sums)

@@ -20,9 +20,7 @@ from discreet.schemes.chorus import (
     PROBE,
     Chorus,
     Plan,
-    _Budget,
-    _ByRating,
-    _Voices,
+    Voices,
     check_grid,
 )
 from discreet.schemes.directions import first_directions
@@ -112,9 +110,9 @@ def spend(scheme: Chorus, ratings: Ratings, spec: PrivacySpec, monkeypatch: Any)
     gauss: list[float] = []
     plain_laplace, plain_gauss = Randomness.add_laplace, Randomness.add_gaussian
 
-    def add_laplace(self: Any, sums: Any, scale: float) -> Any:
+    def add_laplace(self: Any, sums: Any, scale: float, **more: Any) -> Any:
         laplace.append(scale / ONE_VOTE)
-        return plain_laplace(self, sums, scale)
+        return plain_laplace(self, sums, scale, **more)
 
     def add_gaussian(self: Any, sums: Any, scale: float, **more: Any) -> Any:
         gauss.append(scale / SUM_UNIT)
@@ -199,10 +197,10 @@ def test_noise_that_is_too_narrow_for_its_grid_is_refused() -> None:
         check_grid(10**8, 2.0**26)
 
 
-class Listening(_Voices):
+class Listening(Voices):
     """Rounds overheard by somebody who knows all ratings, with and without one record."""
 
-    def __init__(self, with_record: _Voices, without: _Voices) -> None:
+    def __init__(self, with_record: Voices, without: Voices) -> None:
         self.__dict__ |= vars(with_record)
         self.without, self.loss = without, 0.0
 
@@ -222,18 +220,13 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
     losses = []
     for run in range(runs):
         randomness = Randomness(run)
-        budgets = [
-            _Budget(spec.levels(d), spec.typical_levels(), t, scheme.delta) for d in (data, rest)
-        ]
-        purses = [
-            _ByRating(tally, d, b, randomness) for d, b in zip((data, rest), budgets, strict=True)
-        ]
+        purses = [scheme.purse(d, spec, spec.levels(d), randomness) for d in (data, rest)]
         tallies = purses[0].tallies(plan.tallies)
         votes = [np.stack(count_votes(p.data, p.units)) for p in purses]
         noisy = np.stack([tallies.against, tallies.in_favour])
         loss = (np.abs(noisy - votes[1]) - np.abs(noisy - votes[0])).sum() * 0.35 * t / ONE_VOTE
         features, effects = tally.estimates(data, tallies, spec, t)
-        voices = Listening(*(_Voices(scheme, p.data, effects, plan, p) for p in purses))
+        voices = Listening(*(Voices(scheme, p.data, effects, plan, p) for p in purses))
         start = first_directions(effects, features, plan.factors, randomness.training)
         voices.sing(start, effects.counts, randomness, lambda *_: None)
         losses.append(loss + voices.loss)

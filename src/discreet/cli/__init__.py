@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from discreet.cli import data, demo, evaluate, fit, inspect, recommend
+from discreet.cli import audit, data, demo, evaluate, fit, inspect, recommend
 from discreet.errors import DiscreetError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("fit")(fit.fit)
 app.command("recommend")(recommend.recommend)
 app.command("evaluate")(evaluate.evaluate)
 app.command("inspect")(inspect.inspect)
+app.command("audit")(audit.audit)
 app.add_typer(data.app, name="data")
 
 

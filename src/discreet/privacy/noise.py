@@ -69,14 +69,16 @@ class Randomness:
         norm = np.sqrt(np.einsum("jd,jd->j", normal, normal))
         return np.asarray(normal * (length / norm)[:, None])
 
-    def add_laplace(self, sums: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
+    def add_laplace(
+        self, sums: NDArray[np.int64], scale: float, *, threads: int | None = None
+    ) -> NDArray[np.int64]:
         """Sums plus independent integers with probability proportional to exp(-|x| / scale).
 
         Without a seed OpenDP adds them, exactly: no floating-point number is involved, and where a
         result leaves 64 bits it is cut off after the addition.
         """
         if self.seed is None:
-            return _exactly("make_laplace", "l1_distance", "i64", sums, scale)
+            return _exactly("make_laplace", "l1_distance", "i64", sums, scale, threads)
         # The difference of two geometric numbers has this distribution.
         stop = -np.expm1(-1 / scale)
         one, other = (self._seeded_noise.geometric(stop, sums.shape) for _ in range(2))
@@ -116,7 +118,7 @@ class Randomness:
 
 def _exactly(
     mechanism: str, metric: str, distance: str, sums: NDArray[np.int64], scale: float,
-    threads: int | None = 1,
+    threads: int | None,
 ) -> NDArray[np.int64]:  # fmt: skip
     """Integers through one of OpenDP's mechanisms, whose noise needs no floating point."""
     import opendp.prelude as dp  # imported here: it takes a third of a second

@@ -48,8 +48,10 @@ PERSON_VOTES = 16
 """Of a whole person, as the root of the sum of squares: 256 ratings have a vote each."""
 _SQUARES = 5.0
 """The variance of a Laplace number's square, over that of the number squared."""
-_UNIT = 1 << 20
-_SUM_UNIT = 1 << 30
+UNIT = 1 << 20
+"""Of contributions and directions."""
+SUM_UNIT = 1 << 30
+"""Of the rounds' sums."""
 
 Array = NDArray[Any]
 
@@ -159,8 +161,7 @@ class Chorus:
         """Everything that draws noise, and what is concluded from it and from a release before."""
         tally = self._tally
         t = tally.declared_threshold(spec)
-        budget = _Budget(budgets, spec.typical_levels(), t, self.delta, self.publications)
-        purse = (_ByPerson if self.unit == "person" else _ByRating)(tally, data, budget, randomness)
+        purse = self.purse(data, spec, budgets, randomness)
         plan = self._plan(purse)
         batch = purse.tallies(plan.tallies)
         tallies = added_up(batch, before, data.items)
@@ -170,12 +171,21 @@ class Chorus:
             start = first_directions(
                 effects, features, plan.factors, randomness.training, directions
             )
-            voices = _Voices(self, data, effects, plan, purse)
+            voices = Voices(self, data, effects, plan, purse)
             # Only this batch sings: its own counts tell how loud it is.
             counts = np.maximum(np.add(*batch.votes()), 0.0)
             found = voices.sing(start, counts, randomness, progress)
             directions = more_telling(found, directions)
         return _Made(tallies, known, directions, plan)
+
+    def purse(
+        self, data: Ratings, spec: PrivacySpec, budgets: Array, randomness: Randomness
+    ) -> ByRating | ByPerson:
+        """What draws counts and tallies, and weighs records in the rounds."""
+        t = self._tally.declared_threshold(spec)
+        budget = Budget(budgets, spec.typical_levels(), t, self.delta, self.publications)
+        kind = ByPerson if self.unit == "person" else ByRating
+        return kind(self._tally, data, budget, randomness)
 
     def _certificate(
         self, spec: PrivacySpec, randomness: Randomness, ledger_after: Release | bool = False
@@ -187,7 +197,7 @@ class Chorus:
             publications=self.publications, ledger_after=ledger_after,
         )  # fmt: skip
 
-    def _plan(self, purse: _ByRating | _ByPerson) -> Plan:
+    def _plan(self, purse: ByRating | ByPerson) -> Plan:
         """Decide from noisy counts, before the rest is spent."""
         if self.factors != "auto":
             d = require_count("factors", self.factors, least=0)
@@ -216,7 +226,7 @@ class _Made(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Budget:
+class Budget:
     """What every record may spend in one fit: its `levels` (secret), and what is declared.
 
     t and delta are for a lifetime of so many publications.
@@ -229,12 +239,10 @@ class _Budget:
     publications: int = 1
 
 
-class _ByRating:
+class ByRating:
     """One rating as the unit: pure epsilon for counts and tallies, the rest for the rounds."""
 
-    def __init__(
-        self, tally: Tally, data: Ratings, budget: _Budget, randomness: Randomness
-    ) -> None:
+    def __init__(self, tally: Tally, data: Ratings, budget: Budget, randomness: Randomness) -> None:
         self.tally, self.data, self.randomness = tally, data, randomness
         self.t, self.levels, self.typical = budget.t, budget.levels, budget.typical
         # Votes of several publications add up, so they count in lifetime's units; voices do not.
@@ -249,7 +257,7 @@ class _ByRating:
         if share == 0:
             return counts / ONE_VOTE, 0.0
         scale = np.nextafter(ONE_VOTE / (share * self.t), np.inf)
-        noisy = self.randomness.add_laplace(counts, scale)
+        noisy = self.randomness.add_laplace(counts, scale, threads=self.tally.threads)
         return noisy / ONE_VOTE, 2 * (scale / ONE_VOTE) ** 2
 
     def tallies(self, share: float) -> Tallies:
@@ -269,37 +277,36 @@ class _ByRating:
         return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
 
 
-class _ByPerson:
+class ByPerson:
     """The whole person as the unit: one Gaussian budget for counts, tallies and rounds."""
 
     votes = PERSON_VOTES
 
-    def __init__(
-        self, tally: Tally, data: Ratings, budget: _Budget, randomness: Randomness
-    ) -> None:
+    def __init__(self, tally: Tally, data: Ratings, budget: Budget, randomness: Randomness) -> None:
         self.tally, self.data, self.randomness = tally, data, randomness
         self.mu = gaussian_mu(budget.t, budget.delta)
         levels = person_levels(data, budget.levels)
         omega = gaussian_weights(levels, budget.t, budget.delta)
         self.units = share_among_own(data, omega, PERSON_VOTES, norm=2)
 
-    def _scale(self, share: float) -> float:
-        """A person moves counts or tallies by at most PERSON_VOTES votes in L2."""
+    def scale(self, share: float) -> float:
+        """The noise on counts or tallies, which a person moves by PERSON_VOTES votes in L2."""
         return float(np.nextafter(PERSON_VOTES * ONE_VOTE / (self.mu * math.sqrt(share)), np.inf))
 
     def probe(self, share: float) -> tuple[Array, float]:
         """Counts with noise that costs this share of mu^2, and the noise's variance."""
         counts = np.sum(count_votes(self.data, self.units, self.tally.threads), axis=0)
-        scale = self._scale(share)
-        noisy = self.randomness.add_gaussian(counts, scale)
+        scale = self.scale(share)
+        noisy = self.randomness.add_gaussian(counts, scale, threads=self.tally.threads)
         return noisy / ONE_VOTE, (scale / ONE_VOTE) ** 2
 
     def tallies(self, share: float) -> Tallies:
         """Tallies that cost this share of mu^2."""
         exact = np.stack(count_votes(self.data, self.units, self.tally.threads))
-        scale = self._scale(share)
+        scale = self.scale(share)
         check_grid(4 * exact.size, scale)
-        against, in_favour = self.randomness.add_gaussian(exact, scale)
+        noisy = self.randomness.add_gaussian(exact, scale, threads=self.tally.threads)
+        against, in_favour = noisy
         return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
 
     def rounds(self, share: float) -> tuple[Array, float]:
@@ -321,12 +328,12 @@ def check_grid(numbers: int, scale: float) -> None:
         )
 
 
-class _Voices:
+class Voices:
     """The rounds: everything secret is here, and only noisy sums leave."""
 
     def __init__(
         self, scheme: Chorus, data: Ratings, effects: Effects, plan: Plan,
-        purse: _ByRating | _ByPerson,
+        purse: ByRating | ByPerson,
     ) -> None:  # fmt: skip
         self.scheme, self.data, self.plan = scheme, data, plan
         self.threads = thread_count(scheme.threads)
@@ -334,29 +341,29 @@ class _Voices:
         self.per_vote, self.ratio = purse.typical_weights(plan.share)
         # Cutting off products moves the other sums of a person by a unit each, and 64-bit
         # floating point by less: rho bounds both.
-        self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / _SUM_UNIT
+        self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / SUM_UNIT
         base = effects.mean + effects.item_effects
         residual = (data.rating - base[data.item]) / (data.scale.span / 4)
         a = np.clip(residual, -CLIP, CLIP)
         # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
         a *= np.maximum(weights - self.rho / CLIP, 0.0) * (1 - 2.0**-40)
-        self.by_user = np.trunc(a * _UNIT).astype(np.int32)
+        self.by_user = np.trunc(a * UNIT).astype(np.int32)
         self.by_item = self.by_user[data.by_item.records]
+        parts = np.ones(plan.rounds)
+        parts[-1] = 2.0  # what the last round shows is what is released
+        self.mus = self.mu * np.sqrt(parts / parts.sum())
 
     def sing(
         self, z: Array, counts: Array, randomness: Randomness, progress: Progress
     ) -> Directions:
         """All rounds, beginning with z; the directions they show. `counts` are noisy votes."""
         plan = self.plan
-        budget = np.ones(plan.rounds)
-        budget[-1] = 2.0
-        mus = self.mu * np.sqrt(budget / budget.sum())
         rounds: list[Round] = []
-        for k, mu in enumerate(mus):
+        for k, mu in enumerate(self.mus):
             progress("rounds", k, plan.rounds)
-            fed = np.trunc(within_the_ball(z, counts) * _UNIT)
+            fed = np.trunc(within_the_ball(z, counts) * UNIT)
             sums, sigma = self._round(fed, float(mu), randomness)
-            rounds.append(Round(sums, sigma, fed / _UNIT))
+            rounds.append(Round(sums, sigma, fed / UNIT))
             found = combine(rounds, counts * self.per_vote, CLIP, self.ratio)
             z = found.z
         progress("rounds", plan.rounds, plan.rounds)
@@ -364,12 +371,15 @@ class _Voices:
 
     def _round(self, z: Array, mu: float, randomness: Randomness) -> tuple[Array, float]:
         """One release: noisy sums per item, and the noise's deviation."""
-        sums = self.exact_sums(z)
-        moved = CLIP if self.scheme.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
-        sigma = np.nextafter((moved + self.rho) / mu * _SUM_UNIT, np.inf)
+        sums, sigma = self.exact_sums(z), self.deviation(mu)
         check_grid(sums.size * self.plan.rounds, sigma)
         noisy = randomness.add_gaussian(sums, sigma, threads=self.threads)
-        return noisy / _SUM_UNIT, sigma / _SUM_UNIT
+        return noisy / SUM_UNIT, sigma / SUM_UNIT
+
+    def deviation(self, mu: float) -> float:
+        """The noise of a round that is mu-GDP, in units of 2^-30."""
+        moved = CLIP if self.scheme.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
+        return float(np.nextafter((moved + self.rho) / mu * SUM_UNIT, np.inf))
 
     def exact_sums(self, z: Array) -> NDArray[np.int64]:
         """Sum over people of a_ij u_i, in integers: secret, and the same in any order."""

@@ -136,9 +136,10 @@ class Tally:
         scale = np.nextafter(whole * ONE_VOTE / t, np.inf)
         variance = np.full(len(data.items), 2 * (scale / ONE_VOTE) ** 2)
         if self.neighbours == Neighbours.REPLACE:
-            total, noisy = against + in_favour, randomness.add_laplace(in_favour, scale)
-            return Tallies(total - noisy, noisy, variance, shared_noise=True)
-        against, in_favour = randomness.add_laplace(np.stack([against, in_favour]), scale)
+            noisy = randomness.add_laplace(in_favour, scale, threads=self.threads)
+            return Tallies(against + in_favour - noisy, noisy, variance, shared_noise=True)
+        votes = np.stack([against, in_favour])
+        against, in_favour = randomness.add_laplace(votes, scale, threads=self.threads)
         return Tallies(against, in_favour, variance)
 
     def model(

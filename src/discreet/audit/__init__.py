@@ -1,0 +1,1 @@
+"""Audit: attack every guarantee. A pass means "not refuted", never more."""

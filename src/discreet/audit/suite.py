@@ -1,0 +1,110 @@
+"""Which games an audit plays, and how: the whole suite, or what one certificate names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from discreet.audit import chorus, fits, paper, tally
+from discreet.audit.game import Finding, Game, play_game
+from discreet.audit.neighbours import four_people
+from discreet.errors import ParameterError, require_count
+from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
+
+FALSE_ALARMS = 0.05
+"""The chance that an audit refutes anything true, all its rows together."""
+RUNS, THOROUGH_RUNS = 20_000, 200_000
+"""Trainings on each side, where they are batched."""
+FITS, THOROUGH_FITS = 400, 5_000
+"""The same where each is a public `fit` of its own."""
+
+
+def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[Game]:
+    """All schemes and variants, and those broken on purpose.
+
+    A canary is placed into `data` if it is given. Thorough also searches for worse tables.
+    """
+    games = [
+        *paper.games(),
+        *tally.games(),
+        *tally.games(unit="person"),
+        tally.replaced_game(1.0),
+        *chorus.games(exact=thorough),
+        *chorus.games(unit="person", exact=thorough),
+        *fits.games(),
+        *tally.controls(),
+        *chorus.controls(exact=thorough),
+    ]
+    if data is not None:
+        games.append(fits.canary_game(data))
+    if thorough:
+        worst = paper.search(paper.PaperRuns("stated", four_people(), 1.0))
+        games.append(paper.paper_game("DP-PMF", worst, "worst of 40 random tables"))
+    return games
+
+
+def games_for(certificate: Certificate) -> list[Game]:
+    """The mechanism and parameters that a certificate names, on tables made for the attack."""
+    t = _threshold(certificate)
+    if certificate.scheme == "Tally":
+        if certificate.neighbours == Neighbours.REPLACE:
+            return [tally.replaced_game(t)]
+        return tally.games(t, certificate.personalisation, certificate.unit)
+    if certificate.scheme == "Chorus":
+        parts = int(certificate.parameters.get("publications", 1))
+        if certificate.neighbours == Neighbours.REPLACE:
+            return [chorus.replaced_game(t, certificate.delta)]
+        return chorus.games(t / parts, certificate.delta / parts, certificate.unit)
+    if certificate.scheme in ("DP-PMF", "PDP-PMF"):
+        return paper.games_for(certificate, t)
+    if certificate.scheme == "PMF":
+        return [fits.pmf_game()]
+    raise ParameterError(f"there is no audit of {certificate.scheme}: it claims nothing")
+
+
+def _threshold(certificate: Certificate) -> float:
+    try:
+        return float(certificate.threshold)
+    except ValueError:
+        # Computed from the ratings, so the certificate does not tell it: any number will do.
+        return 1.0
+
+
+def audit(
+    games: Sequence[Game],
+    *,
+    runs: int = RUNS,
+    fits: int = FITS,
+    false_alarms: float = FALSE_ALARMS,
+    seed: int = 0,
+    found: Callable[[Finding], None] = lambda _: None,
+    progress: Progress = silent,
+) -> list[Finding]:
+    """Play every game; `found` gets each finding as soon as it is there.
+
+    The chance that any finding is wrong is at most `false_alarms`, divided among the games.
+    """
+    require_count("runs", runs, least=20)
+    require_count("fits", fits, least=20)
+    alpha = false_alarms / max(1, len(games))
+    findings = []
+    for number, game in enumerate(games):
+        progress("games", number, len(games))
+        finding = play_game(
+            game, fits if game.slow else runs, alpha, seed=seed + number, progress=progress
+        )
+        found(finding)
+        findings.append(finding)
+    progress("games", len(games), len(games))
+    return findings
+
+
+def alarms(findings: Sequence[Finding]) -> list[Finding]:
+    """What must not be: a proven claim refuted."""
+    return [finding for finding in findings if finding.game.proven and finding.refuted]
+
+
+def blunt(findings: Sequence[Finding]) -> list[Finding]:
+    """Mechanisms broken on purpose that so many runs did not refute."""
+    return [finding for finding in findings if finding.game.control and not finding.refuted]

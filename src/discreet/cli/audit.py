@@ -1,0 +1,160 @@
+"""discreet audit: attack every guarantee."""
+
+from __future__ import annotations
+
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import parse, show
+from discreet.errors import OutputError
+
+if TYPE_CHECKING:
+    from discreet.audit.game import Finding
+
+
+def audit(
+    release: Annotated[
+        Path | None,
+        typer.Option(
+            help="Audit the mechanism and parameters that this release's certificate names."
+        ),
+    ] = None,
+    ratings: Annotated[
+        str | None,
+        typer.Option(metavar="RATINGS", help="Also place a canary into this table or data set."),
+    ] = None,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough", help="200,000 runs a side, 5,000 through fit, exact noise everywhere."
+        ),
+    ] = False,
+    runs: Annotated[int | None, typer.Option(help="Batched runs on each side (20,000).")] = None,
+    fits: Annotated[
+        int | None, typer.Option(help="Runs on each side of games through fit (400).")
+    ] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="Write all rows to this file, each as soon as it is there.")
+    ] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Draw claims against proven losses (.svg, .png, .pdf).")
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="For simulated trainings; what goes through fit has no seed.")
+    ] = 0,
+) -> None:
+    """Measure how much privacy each scheme really gives, by attacking it.
+
+    Two small tables that differ in one rating, thousands of trainings on each, an attack that tells
+    them apart: what it proves is a lower bound on epsilon. Below the claim it refutes nothing, and
+    that is all it says. Mechanisms broken on purpose show that the attacks have teeth. Ends with
+    status 1 if a proven guarantee was refuted. Takes a minute or two; --thorough much longer.
+
+    \b
+    Examples:
+      discreet audit
+      discreet audit --release release
+      discreet audit --thorough --json audit.json --figure audit.svg
+    """
+    from discreet.audit import suite
+
+    for path in (json, figure):
+        if path is not None and not path.parent.is_dir():
+            raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
+    data = None if ratings is None else parse.read(ratings, None, None, None, None, "utf-8")
+    with show.progress_bar() as progress:
+        if release is None:
+            games = suite.every_game(thorough=thorough, data=data)
+        else:
+            from discreet.release import Release
+
+            games = suite.games_for(Release.load(release).certificate)
+        findings: list[Finding] = []
+
+        def found(finding: Finding) -> None:
+            findings.append(finding)
+            _save(findings, json)
+
+        interrupted = False
+        try:
+            suite.audit(
+                games,
+                runs=runs or (suite.THOROUGH_RUNS if thorough else suite.RUNS),
+                fits=fits or (suite.THOROUGH_FITS if thorough else suite.FITS),
+                seed=seed,
+                found=found,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            interrupted = True
+    _show(findings)
+    if figure is not None and findings:
+        from discreet.cli.figure import draw_audit
+
+        draw_audit(findings, figure)
+        typer.echo(f"Figure saved to {figure}.")
+    if interrupted:
+        typer.echo(f"Interrupted after {len(findings)} of {len(games)} games.", err=True)
+        raise typer.Exit(130)
+    if suite.alarms(findings):
+        raise typer.Exit(1)
+
+
+def _save(findings: list[Finding], path: Path | None) -> None:
+    """Whole or as it was: an interrupted audit leaves what it found."""
+    if path is None:
+        return
+    fresh = path.with_name(f".{path.name}.new")
+    try:
+        fresh.write_text(dumps([finding.row() for finding in findings], indent=2) + "\n")
+        fresh.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error}") from None
+
+
+def _show(findings: list[Finding]) -> None:
+    from discreet.audit import suite
+
+    console = show.console()
+    heads = ["scheme", "case", "claimed", "proven loss", "runs", "verdict"]
+    for title, control in (("Schemes", False), ("Broken on purpose", True)):
+        rows = [_row(finding) for finding in findings if finding.game.control == control]
+        if rows:
+            console.print(show.table(title, heads, rows, right=2))
+            console.print()
+    if not findings:
+        return
+    console.print(
+        "A proven loss is a lower bound on epsilon; the chance that any of them is too large is "
+        f'{suite.FALSE_ALARMS:.0%} at most. "Not refuted" means that these attacks proved no more, '
+        "not that the claim is true: see docs/audit.md."
+    )
+    for finding in suite.alarms(findings):
+        console.print(
+            f"A proven guarantee was refuted: {finding.game.scheme} {finding.game.variant}, "
+            f"{finding.game.case}. Do not rely on it, and report this.", style="bold red",
+        )  # fmt: skip
+    blunt = suite.blunt(findings)
+    if blunt:
+        console.print(
+            f"{len(blunt)} broken on purpose not refuted: take more runs.", style="yellow"
+        )
+
+
+def _row(finding: Finding) -> list[str]:
+    game: Any = finding.game
+    claim = "none" if game.claimed is None else f"{game.claimed:g}"
+    claim += f", delta {game.delta:g}" if game.delta else ""
+    if game.claimed is None:
+        verdict = "no privacy" if finding.lower_bound > 0 else "not shown"
+    elif finding.refuted:
+        verdict = f"[{'bold red' if game.proven else 'yellow'}]refuted[/]"
+    else:
+        verdict = "not refuted"
+    return [
+        f"{game.scheme} {game.variant}", game.case, claim,
+        f"{finding.lower_bound:.3f}", f"{finding.runs:,}", verdict,
+    ]  # fmt: skip
