@@ -27,6 +27,7 @@ unit: install
 
 bench: install
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/scale.py
 
 format: install

@@ -1,6 +1,10 @@
 """What the tests share: the cinema club, small tables, and real data where they are present."""
 
+import os
 from collections.abc import Callable
+
+# Tests run side by side, one a core: more threads inside each would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import polars as pl

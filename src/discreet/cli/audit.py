@@ -13,6 +13,7 @@ from discreet.errors import OutputError
 
 if TYPE_CHECKING:
     from discreet.audit.game import Finding
+    from discreet.ratings import Ratings
 
 
 def audit(
@@ -25,6 +26,14 @@ def audit(
     ratings: Annotated[
         str | None,
         typer.Option(metavar="RATINGS", help="Also place a canary into this table or data set."),
+    ] = None,
+    paper: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATINGS",
+            help="Instead: what single records of this table lose to the printed scheme with the "
+            "paper's parameters, given U.",
+        ),
     ] = None,
     thorough: Annotated[
         bool,
@@ -58,13 +67,17 @@ def audit(
       discreet audit
       discreet audit --release release
       discreet audit --thorough --json audit.json --figure audit.svg
+      discreet audit --paper ml-1m --figure losses.svg
     """
     from discreet.audit import suite
 
     for path in (json, figure):
         if path is not None and not path.parent.is_dir():
             raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
-    data = None if ratings is None else parse.read(ratings, None, None, None, None, "utf-8")
+    if paper is not None:
+        _paper_setting(_read(paper), json, figure, seed)
+        return
+    data = None if ratings is None else _read(ratings)
     with show.progress_bar() as progress:
         if release is None:
             games = suite.every_game(thorough=thorough, data=data)
@@ -101,6 +114,57 @@ def audit(
         raise typer.Exit(130)
     if suite.alarms(findings):
         raise typer.Exit(1)
+
+
+def _read(source: str) -> Ratings:
+    return parse.read(source, None, None, None, None, "utf-8")
+
+
+def _paper_setting(data: Ratings, json: Path | None, figure: Path | None, seed: int) -> None:
+    import numpy as np
+    import polars as pl
+
+    from discreet.audit.setting import Setting, paper_setting
+
+    setting = Setting()
+    with show.progress_bar() as progress:
+        losses = paper_setting(data, setting, seed=seed, progress=progress)
+    console = show.console()
+    usual = losses.filter((pl.col("gamma") == setting.gamma) & (pl.col("k2") == setting.k2))
+    heads = ["records", "of items with", "number", "median", "99%", "largest", "below the claim"]
+    rows = []
+    for kind in ("there", "added"):
+        for low, high in ((1, 5), (6, 50), (51, 500), (501, 10**9)):
+            loss = usual.filter(
+                (pl.col("kind") == kind) & pl.col("item_ratings").is_between(low, high)
+            )["loss"].to_numpy()
+            if len(loss):
+                words = f"{low} to {high} ratings" if high < 10**9 else f"{low} ratings and more"
+                rows.append([
+                    "in the table" if kind == "there" else "worst to be added", words,
+                    f"{len(loss):,}",
+                    *(f"{np.quantile(loss, share):.3f}" for share in (0.5, 0.99, 1.0)),
+                    f"{np.mean(loss < setting.t):.1%}",
+                ])  # fmt: skip
+    title = f"epsilon lost at delta {setting.delta:g}, given U; claimed: {setting.t:g}"
+    console.print(show.table(title, heads, rows, right=2))
+    by_setting = losses.group_by("gamma", "k2", "kind").agg(
+        pl.col("loss").median().alias("median"), pl.col("loss").quantile(0.99).alias("most")
+    )
+    rows = [
+        [f"{r['gamma']:g}", str(r["k2"]), r["kind"], f"{r['median']:.3f}", f"{r['most']:.3f}"]
+        for r in by_setting.sort("kind", "gamma", "k2", descending=[True, False, False]).to_dicts()
+    ]
+    console.print()
+    console.print(show.table(None, ["gamma", "k2", "records", "median", "99%"], rows, right=0))
+    console.print(show.SECRET_RESULTS, style="yellow")
+    if json is not None:
+        show.save_table(losses, parse.output_file(json))
+    if figure is not None:
+        from discreet.cli.figure import draw_setting
+
+        draw_setting(losses, setting, figure)
+        typer.echo(f"Figure saved to {figure}.")
 
 
 def _save(findings: list[Finding], path: Path | None) -> None:

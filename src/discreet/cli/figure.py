@@ -12,7 +12,10 @@ import numpy as np
 from discreet.errors import MissingExtraError, OutputError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from discreet.audit.game import Finding
+    from discreet.audit.setting import Setting
 
 
 @contextmanager
@@ -104,4 +107,38 @@ def draw_audit(findings: list[Finding], path: Path) -> Path:
             axis.set_major_formatter("{x:g}")
         axes.grid(alpha=0.3, which="both", linewidth=0.4)
         axes.legend(frameon=False, fontsize=8, loc="lower right")
+    return path
+
+
+def draw_setting(losses: pl.DataFrame, setting: Setting, path: Path) -> Path:
+    """What records lose to the printed scheme: by their item's popularity, by k2, by gamma."""
+    import polars as pl
+
+    here = (losses["gamma"] == setting.gamma) & (losses["k2"] == setting.k2)
+    words = {"there": ("in the table", "tab:blue"), "added": ("worst to be added", "tab:orange")}
+    with _figure(path, (12.0, 4.2), columns=3) as (by_item, by_k2, by_gamma):
+        for kind, (label, colour) in words.items():
+            own = losses.filter(losses["kind"] == kind)
+            usual = losses.filter((losses["kind"] == kind) & here)
+            by_item.scatter(
+                usual["item_ratings"], usual["loss"], s=5, alpha=0.35, color=colour, label=label
+            )
+            for axes, name, other in ((by_k2, "k2", "gamma"), (by_gamma, "gamma", "k2")):
+                rows = own.filter(own[other] == getattr(setting, other)).group_by(name)
+                curve = rows.agg(
+                    half=pl.col("loss").median(), top=pl.col("loss").quantile(0.99)
+                ).sort(name)
+                axes.plot(curve[name], curve["half"], "o-", color=colour, label=f"{label}, median")
+                axes.plot(curve[name], curve["top"], "o--", color=colour, label=f"{label}, 99%")
+        by_item.set(xscale="log", xlabel="ratings of the item")
+        by_k2.set(xscale="log", xlabel="k2, noisy passes")
+        by_gamma.set(xscale="log", xlabel="gamma")
+        for axes in (by_item, by_k2, by_gamma):
+            axes.axhline(setting.t, color="0.3", linewidth=1)
+            axes.set(ylim=(0, None), ylabel=f"epsilon lost at delta {setting.delta:g}, given U")
+            axes.xaxis.set_major_formatter("{x:g}")
+            axes.grid(alpha=0.3)
+        by_item.text(1, setting.t, " claimed", va="bottom", fontsize=8)
+        by_item.legend(frameon=False, fontsize=8, markerscale=3)
+        by_gamma.legend(frameon=False, fontsize=7)
     return path

@@ -1,0 +1,181 @@
+"""The audit as a whole: proven claims stand, what is broken on purpose falls."""
+
+import numpy as np
+import pytest
+
+from discreet.audit import chorus, fits, paper, suite, tally
+from discreet.audit.game import Game, play_game
+from discreet.audit.neighbours import four_people
+from discreet.audit.setting import PrintedLoss, Setting, gaussian_epsilon, paper_setting
+from discreet.errors import ParameterError
+from discreet.io.club import Club
+from discreet.privacy.accounting import gaussian_mu
+from discreet.privacy.certificate import Neighbours
+from discreet.privacy.spec import PrivacySpec
+from discreet.ratings import Ratings
+from discreet.schemes.baseline import Bias
+from discreet.schemes.chorus import Chorus
+from discreet.schemes.dppmf import DPPMF, PDPPMF
+from discreet.schemes.pmf import PMF
+from discreet.schemes.tally import Tally
+
+CONTROLS = [*tally.controls(), *chorus.controls()]
+PROVEN = [
+    game
+    for game in (
+        *paper.games(), *tally.games(), *tally.games(unit="person"), tally.replaced_game(1.0),
+        *chorus.games(), *chorus.games(unit="person"), chorus.replaced_game(1.0, 0.1),
+    )
+    if game.proven
+]  # fmt: skip
+
+
+def name(game: Game) -> str:
+    return f"{game.scheme} {game.variant} {game.case}"
+
+
+@pytest.mark.parametrize("game", CONTROLS, ids=name)
+def test_what_is_broken_on_purpose_is_refuted(game: Game) -> None:
+    assert play_game(game, 20_000, 0.01).refuted
+
+
+@pytest.mark.parametrize("game", PROVEN, ids=name)
+def test_what_is_proven_is_not_refuted(game: Game) -> None:
+    finding = play_game(game, 10_000, 1e-6)
+    assert not finding.refuted
+    assert finding.confidence == 1 - 1e-6
+
+
+@pytest.mark.parametrize("variant", ["printed", "stated"])
+@pytest.mark.parametrize("t", [0.39, 1.0])
+def test_the_paper_s_claims_are_refuted(variant: str, t: float) -> None:
+    game = next(g for g in paper.games((t,)) if g.variant == variant and "trained" in g.case)
+    assert play_game(game, 10_000, 0.001).refuted
+
+
+def test_nothing_hides_a_record_in_pmf_nor_in_jointly_trained_factors() -> None:
+    joint = next(g for g in fits.games() if g.control)
+    for game in (fits.pmf_game(), joint):
+        assert play_game(game, 400, 0.01).lower_bound > 1.5
+
+
+def test_a_search_finds_a_table_that_is_as_bad() -> None:
+    start = paper.PaperRuns("stated", four_people(), 1.0)
+    found = paper.search(start, tries=4, each=500)
+    assert found.pair.removed.sum() == 1
+    assert found.variant == "stated"
+
+
+def test_an_audit_divides_its_false_alarms_and_reports_as_it_goes() -> None:
+    games, seen = tally.games()[:2], []
+    findings = suite.audit(games, runs=200, found=seen.append)
+    assert findings == seen
+    assert all(f.confidence == 1 - suite.FALSE_ALARMS / 2 for f in findings)
+    assert set(findings[0].row()) >= {
+        "scheme", "variant", "control", "claimed", "lower_bound", "confidence", "runs",
+    }  # fmt: skip
+    with pytest.raises(ParameterError, match="runs must be a whole number >= 20"):
+        suite.audit(games, runs=1)
+
+
+def test_every_scheme_has_a_game_through_the_public_fit() -> None:
+    through = {(game.scheme, game.variant) for game in suite.every_game() if game.slow}
+    assert {scheme for scheme, _ in through} >= {"PMF", "DP-PMF", "PDP-PMF", "Tally", "Chorus"}
+    assert isinstance(tally.games()[0].play, tally.TallyRuns)  # fits many copies at once
+
+
+def test_a_canary_goes_into_whatever_table_is_given(club: Club) -> None:
+    game = fits.canary_game(club.ratings)
+    assert not play_game(game, 20, 0.01).refuted
+
+
+SPEC = PrivacySpec.column(max_level=2.0)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        (Tally(), ["record below t", "record at t", "record above t"]),
+        (Tally(personalisation="sample"), ["record below t", "record at t", "record above t"]),
+        (Tally(unit="person"), ["person below t", "person at t"]),
+        (Tally(neighbours=Neighbours.REPLACE), ["value replaced, at t"]),
+        (Chorus(delta=1e-3, factors=2), ["record below t", "record at t"]),
+        (Chorus(delta=1e-3, unit="person"), ["person below t", "person at t"]),
+        (Chorus(delta=1e-3, neighbours=Neighbours.REPLACE), ["value replaced, at t"]),
+        (PDPPMF(gamma=1.0, factors=2), ["record below t, U trained", "record at t, U trained"]),
+        (PMF(factors=2), ["one record of many, through fit"]),
+    ],
+)
+def test_a_certificate_names_what_is_audited(
+    scheme: Tally, expected: list[str], small: Ratings
+) -> None:
+    certificate = scheme.fit(small, SPEC, seed=1).release.certificate
+    games = suite.games_for(certificate)
+    assert [game.case for game in games] == expected
+    for game in games:
+        assert game.scheme == certificate.scheme
+        assert game.delta == certificate.delta
+    largest = max(game.claimed or 0 for game in games)
+    if certificate.scheme in ("Tally", "Chorus"):
+        assert largest == 2.0
+
+
+def test_a_repaired_certificate_is_audited_given_u_and_as_it_is(small: Ratings) -> None:
+    scheme = DPPMF(variant="repaired", factors=2, gamma=1.0, kappa=0.5)
+    certificate = scheme.fit(small, PrivacySpec.uniform(0.7), seed=1).release.certificate
+    games = suite.games_for(certificate)
+    assert {game.case for game in games} == {"record at t, U fixed", "record at t, U trained"}
+    assert {game.claimed for game in games} == {0.7}
+    assert isinstance(games[0].play, paper.PaperRuns)
+    assert games[0].play.kappa == 0.5
+
+
+def test_who_claims_nothing_is_not_audited(small: Ratings) -> None:
+    with pytest.raises(ParameterError, match="no audit of"):
+        suite.games_for(Bias().fit(small, seed=1).release.certificate)
+
+
+def test_gaussian_epsilon_inverts_gaussian_mu() -> None:
+    for epsilon in (0.1, 1.0, 5.0):
+        assert gaussian_epsilon(gaussian_mu(epsilon, 1e-6), 1e-6) == pytest.approx(
+            epsilon, rel=1e-5
+        )
+    assert gaussian_epsilon(1e-9, 1e-6) == 0.0
+
+
+def test_the_loss_in_the_paper_s_setting_is_that_of_its_recursion(small: Ratings) -> None:
+    """The closed form against the recursion itself, step by step."""
+    setting = Setting(factors=2, k2=7, gamma=2.0)
+    U, V = setting.train(small)
+    loss = PrintedLoss(small, setting, U, V)
+    k = 5
+    i, j, r = small.user[k], small.item[k], float(small.rating[k])
+    step, scale = 2.0 / len(small), small.scale.largest / setting.t
+
+    def outcome(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        own = keep & (small.item == j)
+        u, values = U[small.user[own]], small.rating[own].astype(float)
+        M = np.eye(2) * (1 - step * 0.01) - step * u.T @ u
+        mean, covariance = V[j].copy(), np.zeros((2, 2))
+        for _ in range(7):
+            mean = M @ mean + step * values @ u
+            covariance = M @ covariance @ M.T + (step * scale) ** 2 * 3 * np.eye(2)
+        return mean, covariance
+
+    there, gone = outcome(np.ones(len(small), bool)), outcome(np.arange(len(small)) != k)
+    moved = there[0] - gone[0]
+    mu = max(np.sqrt(moved @ np.linalg.solve(c, moved)) for c in (there[1], gone[1]))
+    [found] = loss.of(np.array([j]), np.array([i]), np.array([r]), added=False)
+    assert found == pytest.approx(gaussian_epsilon(mu, 1e-6), rel=1e-3)
+
+
+def test_the_paper_s_setting_tells_rare_from_popular(club: Club) -> None:
+    losses = paper_setting(club.ratings, Setting(factors=4, k1=5), sample=300)
+    assert set(losses.columns) == {"kind", "item_ratings", "loss", "gamma", "k2", "claimed"}
+    assert (losses["loss"] >= 0).all()
+    added = losses.filter((losses["kind"] == "added") & (losses["k2"] == 50))
+    rare, popular = (
+        added.filter(m)["loss"].mean()
+        for m in (added["item_ratings"] < 30, added["item_ratings"] > 200)
+    )
+    assert rare > popular  # type: ignore[operator]

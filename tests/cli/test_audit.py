@@ -1,0 +1,79 @@
+"""discreet audit as a person uses it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.privacy.spec import PrivacySpec
+from discreet.ratings import Ratings
+from discreet.schemes.tally import Tally
+from tests.cli.test_cli import ok, refused
+
+
+@pytest.fixture
+def release(small: Ratings, tmp_path: Path) -> Path:
+    Tally().fit(small, PrivacySpec.column()).release.save(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def test_a_release_is_audited_by_what_its_certificate_names(release: Path, tmp_path: Path) -> None:
+    rows, figure = tmp_path / "audit.json", tmp_path / "audit.svg"
+    shown = ok(
+        "audit", "--release", release, "--runs", "500", "--json", rows, "--figure", figure
+    )  # fmt: skip
+    assert "Tally weigh" in shown
+    assert "not refuted" in shown
+    assert "not that the claim is true" in shown.replace("\n", " ")
+    found = json.loads(rows.read_text())
+    assert [row["claimed"] for row in found] == [0.25, 1.0, 1.0]
+    assert all(row["runs"] == 500 and not row["control"] for row in found)
+    assert figure.read_text().startswith("<?xml")
+
+
+def test_an_interrupted_audit_leaves_what_it_found(tmp_path: Path) -> None:
+    rows = tmp_path / "audit.json"
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from discreet.cli import main; main()", "audit", "--json", rows],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"},
+    )  # fmt: skip
+    end = time.monotonic() + 100
+    while not rows.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    shown, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted after" in errors
+    assert "Traceback" not in errors
+    found = json.loads(rows.read_text())
+    assert found[0]["scheme"] in shown
+
+
+def test_the_paper_s_setting_is_drawn(small: Ratings, tmp_path: Path) -> None:
+    table = tmp_path / "ratings.csv"
+    small.to_frame().drop("epsilon").write_csv(table)
+    figure, losses = tmp_path / "l.svg", tmp_path / "l.parquet"
+    # gamma = 50 is for a hundred thousand ratings; here it diverges, and says so.
+    assert "diverges" in refused("audit", "--paper", table)
+    big = pl.concat(
+        [small.to_frame().with_columns(user=pl.lit(f"{k}-") + pl.col("user")) for k in range(40)]
+    )
+    big.drop("epsilon").write_csv(table)
+    shown = ok("audit", "--paper", table, "--figure", figure, "--json", losses)
+    assert "claimed: 0.39" in shown
+    assert "in the table" in shown
+    assert "computed from the ratings themselves" in shown.replace("\n", " ")
+    assert figure.exists()
+    assert pl.read_parquet(losses).height > 100
+
+
+def test_what_cannot_be_audited_is_said(tmp_path: Path) -> None:
+    assert "is not a release" in refused("audit", "--release", tmp_path / "none")
+    assert "there is no folder" in refused("audit", "--json", tmp_path / "x" / "y.json")
