@@ -77,12 +77,11 @@ def tally_certificate(
     A release that adds to one before promises no more than that did.
     """
     replaced = neighbours == Neighbours.REPLACE
-    proof = "docs/proofs/tally.md"
-    promise = (_TALLY, f"{proof}#theorem")
+    promise = _TALLY, "docs/proofs/tally.md#theorem"
     if replaced:
-        promise = _TALLY_REPLACE, f"{proof}#replaced-values"
+        promise = _TALLY_REPLACE, "docs/proofs/tally.md#replaced-values"
     if unit == "person":
-        promise = _PERSON, f"{proof}#the-whole-person"
+        promise = _PERSON, "docs/proofs/tally.md#the-whole-person"
     certificate = Certificate(
         scheme="Tally",
         variant="whole table",
@@ -122,14 +121,15 @@ def chorus_certificate(
     A release that adds to one before promises no more than that did.
     """
     replaced = neighbours == Neighbours.REPLACE
-    proof = "docs/proofs/chorus.md"
-    person = unit == "person"
+    promise = _CHORUS_REPLACE if replaced else _CHORUS, "docs/proofs/chorus.md#theorem"
+    if unit == "person":
+        promise = _PERSON, "docs/proofs/chorus.md#the-whole-person"
     certificate = Certificate(
         scheme="Chorus",
         variant="whole table",
         status=Status.PROVEN if fixed_catalogue or replaced else Status.CONDITIONAL,
-        statement=_PERSON if person else _CHORUS_REPLACE if replaced else _CHORUS,
-        theorem=f"{proof}#the-whole-person" if person else f"{proof}#theorem",
+        statement=promise[0],
+        theorem=promise[1],
         unit=unit,
         neighbours=neighbours,
         personalisation="weigh",
