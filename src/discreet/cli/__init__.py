@@ -6,7 +6,17 @@ import sys
 
 import typer
 
-from discreet.cli import audit, data, demo, evaluate, fit, inspect, recommend
+from discreet.cli import (
+    audit,
+    data,
+    demo,
+    evaluate,
+    fit,
+    inspect,
+    recommend,
+    reproduce,
+    sweep,
+)
 from discreet.errors import DiscreetError
 
 app = typer.Typer(
@@ -24,6 +34,8 @@ app.command("recommend")(recommend.recommend)
 app.command("evaluate")(evaluate.evaluate)
 app.command("inspect")(inspect.inspect)
 app.command("audit")(audit.audit)
+app.command("reproduce")(reproduce.reproduce)
+app.command("sweep")(sweep.sweep)
 app.add_typer(data.app, name="data")
 
 

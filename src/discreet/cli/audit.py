@@ -105,7 +105,7 @@ def audit(
             interrupted = True
     _show(findings)
     if figure is not None and findings:
-        from discreet.cli.figure import draw_audit
+        from discreet.audit.figures import draw_audit
 
         draw_audit(findings, figure)
         typer.echo(f"Figure saved to {figure}.")
@@ -161,7 +161,7 @@ def _paper_setting(data: Ratings, json: Path | None, figure: Path | None, seed: 
     if json is not None:
         show.save_table(losses, parse.output_file(json))
     if figure is not None:
-        from discreet.cli.figure import draw_setting
+        from discreet.audit.figures import draw_setting
 
         draw_setting(losses, setting, figure)
         typer.echo(f"Figure saved to {figure}.")

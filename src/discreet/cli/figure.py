@@ -1,49 +1,18 @@
-"""Figures, for those who installed the extra `plots`."""
+"""The demo's figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from discreet.errors import MissingExtraError, OutputError
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from discreet.audit.game import Finding
-    from discreet.audit.setting import Setting
-
-
-@contextmanager
-def _figure(path: Path, size: tuple[float, float] = (7.2, 4.5), columns: int = 1) -> Iterator[Any]:
-    """Axes to draw on; what was drawn is saved to `path`."""
-    try:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        raise MissingExtraError(
-            "drawing needs Matplotlib: install the extra with: pip install 'discreet[plots]'"
-        ) from None
-    figure, axes = pyplot.subplots(1, columns, figsize=size, dpi=150, layout="constrained")
-    try:
-        yield axes
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path)
-    except (OSError, ValueError) as error:
-        raise OutputError(f"cannot write {path}: {error}") from None
-    finally:
-        pyplot.close(figure)
+from discreet.figure import canvas
 
 
 def draw_error_cdf(errors: dict[str, Any], title: str, path: Path) -> Path:
     """Draw, for every scheme, the share of ratings whose absolute error is at most x."""
-    with _figure(path) as axes:
+    with canvas(path) as axes:
         _error_cdf(axes, errors, title)
     return path
 
@@ -63,82 +32,3 @@ def _error_cdf(axes: Any, errors: dict[str, Any], title: str) -> None:
     )  # fmt: skip
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
-
-
-_MARKS = {
-    "Tally": ("o", "tab:blue", 0.94), "Chorus": ("s", "tab:green", 1.06),
-    "DP-PMF": ("^", "tab:orange", 0.88), "PDP-PMF": ("v", "tab:red", 1.13),
-}  # fmt: skip
-"""Marker, colour, and a little to the side so that marks do not hide each other."""
-
-
-def draw_audit(findings: list[Finding], path: Path) -> Path:
-    """Claimed epsilon against the proven lower bound, one mark a game."""
-    with _figure(path, (7.2, 5.6)) as axes:
-        shown = set()
-        for finding in findings:
-            game = finding.game
-            if game.claimed is None:
-                axes.axhline(finding.lower_bound, color="0.4", linestyle=":", linewidth=1.2)
-                axes.text(
-                    0.056, finding.lower_bound * 1.06, f"{game.scheme}, which claims nothing",
-                    fontsize=8, color="0.3",
-                )  # fmt: skip
-                continue
-            marker, colour, aside = _MARKS[game.scheme]
-            label = f"{game.scheme}{', broken on purpose' if game.control else ''}"
-            axes.scatter(
-                game.claimed * aside, max(finding.lower_bound, 0.01), marker=marker, s=42,
-                label=None if label in shown else label, edgecolors=colour, linewidths=1.4,
-                facecolors="none" if game.control else colour, alpha=0.85,
-            )  # fmt: skip
-            shown.add(label)
-        line = np.array([0.05, 6.0])
-        axes.plot(line, line, color="0.3", linewidth=1)
-        axes.fill_between(line, line, 20, color="tab:red", alpha=0.06)
-        axes.text(0.056, 12, "refuted: more is lost than claimed", fontsize=9, color="tab:red")
-        axes.set(
-            xscale="log", yscale="log", xlim=(0.05, 6), ylim=(0.009, 20),
-            xlabel="claimed epsilon",
-            ylabel="proven lower bound (0.01 or less at the bottom)",
-            title="What attacks prove against what is claimed",
-        )  # fmt: skip
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter("{x:g}")
-        axes.grid(alpha=0.3, which="both", linewidth=0.4)
-        axes.legend(frameon=False, fontsize=8, loc="lower right")
-    return path
-
-
-def draw_setting(losses: pl.DataFrame, setting: Setting, path: Path) -> Path:
-    """What records lose to the printed scheme: by their item's popularity, by k2, by gamma."""
-    import polars as pl
-
-    here = (losses["gamma"] == setting.gamma) & (losses["k2"] == setting.k2)
-    words = {"there": ("in the table", "tab:blue"), "added": ("worst to be added", "tab:orange")}
-    with _figure(path, (12.0, 4.2), columns=3) as (by_item, by_k2, by_gamma):
-        for kind, (label, colour) in words.items():
-            own = losses.filter(losses["kind"] == kind)
-            usual = losses.filter((losses["kind"] == kind) & here)
-            by_item.scatter(
-                usual["item_ratings"], usual["loss"], s=5, alpha=0.35, color=colour, label=label
-            )
-            for axes, name, other in ((by_k2, "k2", "gamma"), (by_gamma, "gamma", "k2")):
-                rows = own.filter(own[other] == getattr(setting, other)).group_by(name)
-                curve = rows.agg(
-                    half=pl.col("loss").median(), top=pl.col("loss").quantile(0.99)
-                ).sort(name)
-                axes.plot(curve[name], curve["half"], "o-", color=colour, label=f"{label}, median")
-                axes.plot(curve[name], curve["top"], "o--", color=colour, label=f"{label}, 99%")
-        by_item.set(xscale="log", xlabel="ratings of the item")
-        by_k2.set(xscale="log", xlabel="k2, noisy passes")
-        by_gamma.set(xscale="log", xlabel="gamma")
-        for axes in (by_item, by_k2, by_gamma):
-            axes.axhline(setting.t, color="0.3", linewidth=1)
-            axes.set(ylim=(0, None), ylabel=f"epsilon lost at delta {setting.delta:g}, given U")
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.grid(alpha=0.3)
-        by_item.text(1, setting.t, " claimed", va="bottom", fontsize=8)
-        by_item.legend(frameon=False, fontsize=8, markerscale=3)
-        by_gamma.legend(frameon=False, fontsize=7)
-    return path

@@ -127,9 +127,13 @@ class _Lines:
 
     def __init__(self, every: float = 5.0) -> None:
         self._every, self._last = every, time.monotonic()
+        self._began: dict[str, tuple[float, int]] = {}
 
     def __call__(self, what: str, done: int, total: int) -> None:
         now = time.monotonic()
+        began, first = self._began.setdefault(what, (now, done))
         if done == total or now - self._last >= self._every:
             self._last = now
-            print(f"{what}: {done}/{total}", file=sys.stderr, flush=True)
+            left = (now - began) / (done - first) * (total - done) if done > first else 0.0
+            more = f", about {left / 60:.0f} min left" if left >= 90 else ""
+            print(f"{what}: {done}/{total}{more}", file=sys.stderr, flush=True)

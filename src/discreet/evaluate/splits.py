@@ -30,13 +30,23 @@ def hold_out(ratings: Ratings, fraction: float = 0.1, *, seed: int = 0) -> Split
 
 def k_folds(ratings: Ratings, folds: int = 10, *, seed: int = 0) -> list[Split]:
     """Every rating is tested once; folds differ in size by at most one."""
+    return [one_fold(ratings, fold, folds, seed=seed) for fold in range(folds_of(ratings, folds))]
+
+
+def one_fold(ratings: Ratings, fold: int, folds: int = 10, *, seed: int = 0) -> Split:
+    """One of the k folds, without making the others."""
+    order = np.random.default_rng(seed).permutation(len(ratings))
+    return _split(ratings, np.array_split(order, folds_of(ratings, folds))[fold])
+
+
+def folds_of(ratings: Ratings, folds: int) -> int:
+    """The number of folds, if the table can be divided into so many."""
     require_count("folds", folds, least=2)
     if folds > len(ratings):
         raise ParameterError(
             f"folds must be at most the number of ratings: got {folds} for {len(ratings)}"
         )
-    order = np.random.default_rng(seed).permutation(len(ratings))
-    return [_split(ratings, part) for part in np.array_split(order, folds)]
+    return folds
 
 
 def by_time(ratings: Ratings, fraction: float = 0.1) -> Split:

@@ -1,0 +1,227 @@
+"""Cells: one fit on one fold each, kept by what the result depends on: nothing runs twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet import __version__
+from discreet.errors import DivergenceError, OutputError, ParameterError
+from discreet.evaluate import metrics
+from discreet.evaluate.splits import Split, one_fold
+from discreet.io.datasets import load_items, load_ratings
+from discreet.items import Items
+from discreet.kernels.threads import thread_count
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
+from discreet.schemes.chorus import Chorus
+from discreet.schemes.dppmf import DPPMF, PDPPMF
+from discreet.schemes.model import Scheme
+from discreet.schemes.pmf import PMF
+from discreet.schemes.tally import Tally
+
+FORMAT = 1
+"""Part of every cell's name: a change of what is measured begins anew."""
+CDF_AT = np.round(np.arange(0.0, 5.0001, 0.05), 2)
+_SCHEMES: dict[str, type] = {
+    "PMF": PMF, "DP-PMF": DPPMF, "PDP-PMF": PDPPMF, "Tally": Tally, "Chorus": Chorus,
+}  # fmt: skip
+
+Options = tuple[tuple[str, Any], ...]
+
+
+def options(**given: Any) -> Options:
+    """Parameters in one canonical order."""
+    return tuple(sorted(given.items()))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A data set as workers find it; `fingerprint` is of what it holds."""
+
+    name: str
+    ratings: str
+    items: str | None = None
+    fingerprint: str = ""
+
+    def load(self) -> Ratings:
+        """The ratings, kept in memory by each process."""
+        return _ratings(self.ratings)
+
+    def stamped(self) -> Source:
+        """The same with its fingerprint."""
+        data = self.load()
+        digest = hashlib.sha256()
+        for part in (data.user, data.item, data.rating):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        if data.epsilon is not None:
+            digest.update(data.epsilon.tobytes())
+        digest.update("\0".join(map(str, data.items.values)).encode())
+        if self.items is not None:
+            digest.update(_items(self.items).frame.write_json().encode())
+        return replace(self, fingerprint=digest.hexdigest()[:24])
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scheme under a specification on a data set, whatever the fold."""
+
+    source: Source
+    scheme: str
+    options: Options = ()
+    privacy: Options | None = None
+    """Parameters of PrivacySpec.groups, or (("uniform", epsilon),), or the table's own column."""
+    with_items: bool = False
+
+    def build(self) -> tuple[Scheme, PrivacySpec | None]:
+        """The scheme, on one thread, and the specification."""
+        given = dict(self.options) | {"threads": 1}
+        if self.with_items:
+            assert self.source.items is not None
+            given["items"] = _items(self.source.items)
+        if self.privacy is None:
+            spec = None if self.scheme == "PMF" else PrivacySpec.column()
+        elif self.privacy[0][0] == "uniform":
+            spec = PrivacySpec.uniform(float(self.privacy[0][1]))
+        else:
+            spec = PrivacySpec.groups(**dict(self.privacy))
+        return _SCHEMES[self.scheme](**given), spec
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fold of a job."""
+
+    job: Job
+    fold: int
+    folds: int
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """A digest of all that the result depends on, and of nothing else."""
+        what = asdict(self) | {"format": FORMAT, "version": __version__}
+        what["job"]["source"] = self.job.source.fingerprint
+        if not self.job.with_items:
+            what["job"].pop("with_items")
+        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:24]
+
+    def measure(self) -> dict[str, Any]:
+        """Fit on nine parts, measure on the tenth. A scheme that diverges has no numbers."""
+        began = time.perf_counter()
+        split = _split(self.job.source.ratings, self.fold, self.folds, self.seed)
+        scheme, spec = self.job.build()
+        try:
+            model = scheme.fit(split.train, spec, seed=self.seed + self.fold)
+        except DivergenceError as error:
+            return {"diverged": str(error), "seconds": time.perf_counter() - began}
+        predicted = model.predict_ratings(split.test)
+        clipped = split.test.scale.clip(predicted)
+        return {
+            "rmse": metrics.rmse(predicted, split.test.rating),
+            "rmse_clipped": metrics.rmse(clipped, split.test.rating),
+            "mae": metrics.mae(predicted, split.test.rating),
+            "cdf": metrics.cdf(predicted, split.test.rating, CDF_AT).round(6).tolist(),
+            "seconds": time.perf_counter() - began,
+        }
+
+
+@lru_cache(maxsize=2)
+def _ratings(source: str) -> Ratings:
+    return load_ratings(source)
+
+
+@lru_cache(maxsize=2)
+def _items(source: str) -> Items:
+    return load_items(source)
+
+
+@lru_cache(maxsize=2)
+def _split(source: str, fold: int, folds: int, seed: int) -> Split:
+    return one_fold(_ratings(source), fold, folds, seed=seed)
+
+
+class Store:
+    """Results on disk, a file a cell, each written whole or not at all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot write to {folder}: {error}") from None
+
+    def get(self, cell: Cell) -> dict[str, Any] | None:
+        """A finished cell's result."""
+        try:
+            result = json.loads((self.folder / f"{cell.name}.json").read_text())
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
+        return dict(result)
+
+    def put(self, cell: Cell, result: dict[str, Any]) -> None:
+        """Keep a result; killed in the middle, nothing is there."""
+        fresh = self.folder / f".{cell.name}-{os.getpid()}"
+        fresh.write_text(json.dumps(result))
+        fresh.replace(self.folder / f"{cell.name}.json")
+
+    def table(self, cells: Sequence[Cell]) -> pl.DataFrame:
+        """Results in the order of the cells; a missing or diverged one has nulls."""
+        rows = [self.get(cell) or {} for cell in cells]
+        numbers = ("rmse", "rmse_clipped", "mae", "seconds")
+        return pl.DataFrame(
+            {name: [row.get(name) for row in rows] for name in numbers}
+            | {"cdf": [row.get("cdf") for row in rows]},
+            schema=dict.fromkeys(numbers, pl.Float64) | {"cdf": pl.List(pl.Float64)},
+        )
+
+
+def _work(cell: Cell, folder: Path) -> None:
+    Store(folder).put(cell, cell.measure())
+
+
+def run_cells(
+    cells: Sequence[Cell], store: Store, *, workers: int | None = None, progress: Progress = silent
+) -> int:
+    """Run what is not there yet, side by side; how many were run.
+
+    Interrupted at any moment, even killed, the next call goes on where this one stopped.
+    """
+    unique = list(dict.fromkeys(cells))
+    todo = [cell for cell in unique if store.get(cell) is None]
+    # One fold after the other, so that processes seldom need another split.
+    todo.sort(key=lambda cell: (cell.job.source.name, cell.fold))
+    done = len(unique) - len(todo)
+    progress("cells", done, len(unique))
+    if not todo:
+        return 0
+    side_by_side = min(thread_count(workers), len(todo))
+    pool = ProcessPoolExecutor(side_by_side, mp_context=get_context("spawn"))
+    try:
+        futures = [pool.submit(_work, cell, store.folder) for cell in todo]
+        for future in as_completed(futures):
+            future.result()
+            done += 1
+            progress("cells", done, len(unique))
+    except BrokenProcessPool:
+        raise ParameterError(
+            "a worker process ended in the middle, perhaps for want of memory: what was done is "
+            "kept; run the same command again, with fewer --workers"
+        ) from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return len(todo)

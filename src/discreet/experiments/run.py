@@ -1,0 +1,139 @@
+"""Reproduce and sweep: from data sets to cells, results and pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from discreet.errors import ParameterError
+from discreet.evaluate.splits import folds_of
+from discreet.experiments.cells import Cell, Job, Source, Store, options, run_cells
+from discreet.experiments.paper import cells_of, delta_for, figure_points, results
+from discreet.experiments.report import Report, about
+from discreet.experiments.statements import Verdict
+from discreet.io import datasets
+from discreet.progress import Progress, silent
+
+_RUNS = "runs.json"
+"""What was asked for in a folder, so that its report covers all of it."""
+
+
+def find_source(data: str, items: str | None = None) -> Source:
+    """A data set by name, with its item table if it is there, or tables by their paths."""
+    known = data in datasets.DATA_SETS and not Path(data).exists()
+    if known and items is None:
+        has_items = data == datasets.CLUB or datasets.find_items(data) is not None
+        return Source(data, data, data if has_items else None).stamped()
+    return Source(Path(data).stem if not known else data, data, items).stamped()
+
+
+def default_figures(name: str) -> list[str]:
+    """The paper varies t on ML-100K alone."""
+    large = name == "ml-1m" or name.startswith("netflix")
+    return ["2", "3", "4"] if large else ["2", "3", "4", "5"]
+
+
+def reproduce(
+    data: Sequence[str],
+    items: Sequence[str],
+    out: Path,
+    *,
+    figures: Sequence[str] | None = None,
+    folds: int = 10,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> tuple[Path, list[Verdict], int]:
+    """Run what is missing and write the report; its path, the verdicts, how many cells ran."""
+    paths = [name for name in data if name not in datasets.DATA_SETS]
+    if len(items) > len(paths):
+        raise ParameterError(
+            f"an item table goes with a table of your own: got {len(items)} for {len(paths)}"
+        )
+    tables = dict(zip(paths, items, strict=False))
+    store, ran = Store(out / "cells"), 0
+    asked = _asked(out)
+    for name in data:
+        source = find_source(name, tables.get(name))
+        folds_of(source.load(), folds)
+        chosen = list(figures or default_figures(name))
+        before = asked.get(source.name, {}).get("figures", [])
+        asked[source.name] = {
+            "data": name, "items": tables.get(name), "folds": folds,
+            "figures": sorted({*chosen, *before}),
+        }  # fmt: skip
+        points = figure_points(source, chosen)
+        ran += run_cells(cells_of(points, folds), store, workers=workers, progress=progress)
+        (out / _RUNS).write_text(json.dumps(asked, indent=2) + "\n")
+    parts = []
+    for entry in asked.values():
+        source = find_source(entry["data"], entry["items"])
+        points = figure_points(source, entry["figures"])
+        parts.append(results(points, store, entry["folds"]))
+    table = pl.concat(parts).filter(pl.col("seconds").is_not_null())
+    spent = table.unique(["data", "seconds", "fold"])["seconds"].sum()
+    report = Report(table, about(list(asked), folds, float(spent)))
+    return report.write(out), report.verdicts, ran
+
+
+def _asked(out: Path) -> dict[str, dict[str, Any]]:
+    try:
+        return dict(json.loads((out / _RUNS).read_text()))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+
+
+def sweep(
+    source: Source,
+    schemes: Sequence[str],
+    epsilons: Sequence[float],
+    out: Path,
+    *,
+    thresholds: Sequence[float] = (),
+    factors: Sequence[int] = (),
+    folds: int = 3,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> pl.DataFrame:
+    """Every scheme at every uniform level (and t, and d): scheme, epsilon, t, factors, rmse, ...
+
+    A threshold goes with PDP-PMF, Tally and Chorus, factors with all but Tally; where one does not
+    apply, the scheme runs once.
+    """
+    delta = delta_for(len(source.load()))
+    folds_of(source.load(), folds)
+    store = Store(out / "cells")
+    rows: list[tuple[str, float | None, float | None, int | None, Job]] = []
+    for scheme in schemes:
+        for epsilon in [None] if scheme == "PMF" else list(epsilons):
+            has_t, has_d = scheme in ("PDP-PMF", "Tally", "Chorus"), scheme != "Tally"
+            ts: list[float | None] = [*thresholds] if thresholds and has_t else [None]
+            ds: list[int | None] = [*factors] if factors and has_d else [None]
+            for t in ts:
+                for d in ds:
+                    given = {"threshold": t, "factors": d}
+                    if scheme == "Chorus":
+                        given["delta"] = delta
+                    chosen = options(**{k: v for k, v in given.items() if v is not None})
+                    privacy = None if epsilon is None else options(uniform=epsilon)
+                    job = Job(source, scheme, chosen, privacy, _wants_items(scheme, source))
+                    rows.append((scheme, epsilon, t, d, job))
+    cells = [Cell(row[-1], fold, folds) for row in rows for fold in range(folds)]
+    run_cells(cells, store, workers=workers, progress=progress)
+    names = ("scheme", "epsilon", "threshold", "factors")
+    places = [row[:-1] for row in rows for _ in range(folds)]
+    schema = dict(zip(names, (pl.String, pl.Float64, pl.Float64, pl.Int64), strict=True))
+    frame = pl.DataFrame(places, schema=schema, orient="row").hstack(store.table(cells))
+    return frame.group_by(*names, maintain_order=True).agg(
+        pl.col("rmse_clipped").mean().alias("rmse"),
+        pl.col("rmse_clipped").std().fill_null(0.0).alias("rmse_std"),
+        pl.col("cdf").list.get(20, null_on_oob=True).mean().alias("cdf_1"),
+        pl.col("seconds").mean(),
+    )
+
+
+def _wants_items(scheme: str, source: Source) -> bool:
+    return scheme in ("Tally", "Chorus") and source.items is not None
