@@ -20,7 +20,7 @@ from discreet.columns import (
     numbers,
     timestamps,
 )
-from discreet.errors import DataError, require_choice
+from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, id_series
 from discreet.kernels.cpu import counting_order
 from discreet.scale import RatingScale
@@ -139,6 +139,14 @@ class Ratings:
             timestamp=None if self.timestamp is None else self.timestamp[mask],
             scale=self.scale,
         )
+
+    def of_some_people(self, count: int, seed: int = 0) -> Ratings:
+        """All ratings of so many people, drawn at random."""
+        if require_count("users", count) > len(self.users):
+            raise DataError(f"cannot draw {count} people: there are only {len(self.users)}")
+        chosen = np.zeros(len(self.users), dtype=bool)
+        chosen[np.random.default_rng(seed).choice(len(self.users), count, replace=False)] = True
+        return self.subset(chosen[self.user])
 
     def with_items(self, catalogue: Ids) -> Ratings:
         """The same records over a public catalogue; those of other items are dropped silently."""

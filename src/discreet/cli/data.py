@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from discreet.cli import show
@@ -55,3 +58,27 @@ def path(name: str = typer.Argument(help="For example ml-1m.")) -> None:
     if found is None:
         raise DataMissingError(f"data set {name!r} is not here. {datasets.how_to_get(name)}")
     typer.echo(found)
+
+
+@app.command()
+def reduce(
+    ratings: Annotated[str, typer.Argument(help="A table, a data set, or the original files.")],
+    users: Annotated[int, typer.Option(help="How many people, drawn at random.")] = 7128,
+    seed: Annotated[int, typer.Option(help="Which of the possible draws.")] = 0,
+    out: Annotated[Path, typer.Option(help="The table to write: .parquet or .csv.")] = Path(
+        "reduced.parquet"
+    ),
+) -> None:
+    """Keep all ratings of some people, drawn at random: the paper's way of reducing Netflix.
+
+    \b
+    Example:
+      discreet data reduce netflix/ --users 7128 --out netflix-7128.parquet
+    """
+    from discreet.cli import parse
+    from discreet.io import datasets
+
+    target = parse.output_file(out)
+    data = datasets.load_ratings(ratings)
+    show.save_table(data.of_some_people(users, seed).to_frame(), target)
+    typer.echo(target)

@@ -92,11 +92,12 @@ def sweep(
 
 def _numbers(name: str, text: str) -> list[float]:
     try:
-        return [require_positive(name, float(part)) for part in text.split(",") if part.strip()]
+        numbers = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
         raise ParameterError(
             f"{name} must be numbers with commas, as 0.1,1: got {text!r}"
         ) from None
+    return [require_positive(name, number) for number in numbers]
 
 
 def _save(table: pl.DataFrame, out: Path) -> None:

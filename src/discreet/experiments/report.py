@@ -115,8 +115,18 @@ def _draw(figure: dict[str, Any], data: str, path: Path) -> None:
         axes.legend(frameon=False, fontsize=7)
 
 
-def about(sources: Sequence[str], folds: int, seconds: float) -> str:
+def about(sources: Sequence[str], folds: int, table: pl.DataFrame) -> str:
     """One line on what was run."""
+    seconds = float(table.unique(["data", "seconds", "fold"])["seconds"].sum())
     took = f"{seconds / 3600:.1f} hours" if seconds > 5400 else f"{seconds / 60:.0f} minutes"
     names = ", ".join(sources)
-    return f"Data sets: {names}; {folds}-fold cross-validation; {took} of one core in all."
+    gone = table.filter(pl.col("rmse").is_null())["series"].unique(maintain_order=True).to_list()
+    diverged = (
+        f" {' and '.join(gone)} diverged in places: a step is gamma/|batch|, and gamma = 50 is for "
+        "a hundred thousand ratings or more."
+        if gone
+        else ""
+    )
+    return (
+        f"Data sets: {names}; {folds}-fold cross-validation; {took} of one core in all.{diverged}"
+    )

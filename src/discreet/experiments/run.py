@@ -74,8 +74,7 @@ def reproduce(
         points = figure_points(source, entry["figures"])
         parts.append(results(points, store, entry["folds"]))
     table = pl.concat(parts).filter(pl.col("seconds").is_not_null())
-    spent = table.unique(["data", "seconds", "fold"])["seconds"].sum()
-    report = Report(table, about(list(asked), folds, float(spent)))
+    report = Report(table, about(list(asked), folds, table))
     return report.write(out), report.verdicts, ran
 
 

@@ -1,0 +1,72 @@
+"""discreet reproduce, sweep and data reduce as a person uses them."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.ratings import Ratings
+from tests.cli.test_cli import ok, refused
+
+
+@pytest.fixture
+def table(small: Ratings, tmp_path: Path) -> Path:
+    small.to_frame().write_parquet(tmp_path / "mine.parquet")
+    return tmp_path / "mine.parquet"
+
+
+def test_a_table_of_one_s_own_is_reproduced_and_the_report_grows(
+    table: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    words = ("--folds", "2", "--out", out)
+    shown = ok("reproduce", "--data", table, "--figure", "2", *words)
+    assert "PDP-PMF stays below DP-PMF" in shown
+    assert "computed from the ratings themselves" in shown.replace("\n", " ")
+    assert "0 cells run" in ok("reproduce", "--data", table, "--figure", "2", *words)
+    ok("reproduce", "--data", table, "--figure", "3", *words)
+    results = pl.read_parquet(out / "results.parquet")
+    assert set(results["figure"]) == {"2", "3"}
+    assert set(results["data"]) == {"mine"}
+    assert {"Tally", "Chorus", "PMF, no privacy"} <= set(results["series"])
+    assert (out / "figures" / "mine-2.svg").exists()
+
+
+def test_what_cannot_be_reproduced_is_said(table: Path, tmp_path: Path) -> None:
+    assert "2, 3, 4 or 5" in refused("reproduce", "--data", table, "--figure", "7")
+    assert "not here" in refused("reproduce", "--data", "ml-1m", DISCREET_DATA=str(tmp_path),
+                                 XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
+    assert "item table goes with" in refused("reproduce", "--data", "club", "--items", "x.csv")
+
+
+def test_a_sweep_measures_a_grid_and_warns(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    shown = ok(
+        "sweep", table, "--scheme", "tally", "--scheme", "pdp-pmf", "--scheme", "pmf",
+        "--epsilons", "0.5,1", "--thresholds", "0.5,1", "--factors", "2", "--folds", "2",
+        "--out", out,
+    )  # fmt: skip
+    assert "spends privacy that no certificate counts" in shown.replace("\n", " ")
+    found = pl.read_csv(out / "sweep.csv")
+    assert found.height == 4 + 4 + 1
+    assert set(found["scheme"]) == {"Tally", "PDP-PMF", "PMF"}
+    assert (out / "sweep.svg").exists()
+    assert "numbers with commas" in refused("sweep", table, "--epsilons", "a,b")
+    assert "must be > 0" in refused("sweep", table, "--epsilons", "0")
+
+
+def test_netflix_is_reduced_to_some_people(tmp_path: Path) -> None:
+    raw = tmp_path / "netflix"
+    raw.mkdir()
+    lines = ["1:", *[f"{u},{1 + u % 5},2005-01-01" for u in range(1, 41)]]
+    lines += ["2:", *[f"{u},3,2005-01-02" for u in range(1, 41, 2)]]
+    (raw / "combined_data_1.txt").write_text("\n".join(lines) + "\n")
+    one, two, other = (tmp_path / f"{name}.parquet" for name in ("one", "two", "other"))
+    ok("data", "reduce", raw, "--users", "10", "--out", one)
+    ok("data", "reduce", raw, "--users", "10", "--out", two)
+    ok("data", "reduce", raw, "--users", "10", "--seed", "5", "--out", other)
+    frame = pl.read_parquet(one)
+    assert frame["user"].n_unique() == 10
+    assert frame.equals(pl.read_parquet(two))
+    assert not frame.equals(pl.read_parquet(other))
+    assert "there are only 40" in refused("data", "reduce", raw, "--users", "99", "--out", one)
