@@ -8,6 +8,7 @@ import pytest
 from discreet.errors import ParameterError
 from discreet.io.club import Club
 from discreet.privacy.ledger import Ledger
+from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import weigh
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
@@ -62,6 +63,33 @@ def test_votes_of_all_publications_together_weigh_what_one_would(
     assert tallies is not None
     np.testing.assert_allclose(tallies.against, whole[0], atol=5 * len(small))
     assert ((tallies.against + tallies.in_favour) <= sum(whole)).all()
+
+
+@pytest.mark.parametrize("factors", [0, 2, "auto"])
+@pytest.mark.parametrize(
+    ("n", "t", "level"), [(1, 1.0, 4.0), (4, 0.5, 4.0), (8, 1.0, 4.0), (3, 4.0, 4.0)]
+)
+def test_the_ledger_shows_no_less_than_counts_and_tallies_cost(
+    factors: int | str, n: int, t: float, level: float, small: Ratings, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """What one record adds to every noisy sum, over the noise's scale: the loss it really has."""
+    one = small.subset(np.arange(len(small)) == 7)
+    ledger, spec = Ledger(tmp_path / "l.db"), PrivacySpec.uniform(level)
+    spent = []
+    plain = Randomness.add_laplace
+
+    def add_laplace(self: Randomness, sums: np.ndarray, scale: float, **more: int | None) -> object:
+        spent.append(np.abs(sums).sum() / scale)
+        return plain(self, sums, scale, **more)
+
+    monkeypatch.setattr(Randomness, "add_laplace", add_laplace)
+    scheme = Chorus(items=ITEMS, delta=1e-4, threshold=t, publications=n, factors=factors)
+    for _ in range(3 * n + 4):
+        publish(scheme, one, spec, out=tmp_path / "r", ledger=ledger, seed=1)
+    shown = float(ledger.spends(one).epsilon[0])
+    assert sum(spent) <= shown * (1 + 1e-9) <= level * (1 + 1e-9)
+    assert sum(spent) > 0
 
 
 def test_a_small_batch_does_not_push_good_directions_out(tmp_path: Path, club: Club) -> None:

@@ -19,9 +19,9 @@ def grid_loss(numbers: int, scale: float) -> float:
     """What `numbers` discrete Gaussians of this scale, in grid units, may add to epsilon.
 
     Each probability differs from the rounded Gaussian's by a factor of at most
-    1 + (x^2/scale^2 + 1)/(24 scale^2), x within ten deviations, on either data set.
+    1 + (x^2/scale^2 + 1)/(24 scale^2), x within 14 deviations, on either data set.
     """
-    return 2 * numbers * 101 / (24 * scale**2)
+    return 2 * numbers * 197 / (24 * scale**2)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:

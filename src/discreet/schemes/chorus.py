@@ -14,7 +14,13 @@ from discreet.features import Features
 from discreet.items import Items
 from discreet.kernels.cpu import add_chorus, add_voices
 from discreet.kernels.threads import row_ranges, run_ranges, thread_count
-from discreet.privacy.accounting import GRID_EPSILON, gaussian_mu, gaussian_weights, grid_loss
+from discreet.privacy.accounting import (
+    GRID_DELTA,
+    GRID_EPSILON,
+    gaussian_mu,
+    gaussian_weights,
+    grid_loss,
+)
 from discreet.privacy.certificate import Certificate, Neighbours
 from discreet.privacy.ledger import Spends
 from discreet.privacy.noise import Randomness
@@ -132,20 +138,22 @@ class Chorus:
         randomness: Randomness, progress: Progress,
     ) -> Batch:  # fmt: skip
         """One publication: every record with what its pair has left, at most its part of it."""
-        t, levels = self._tally.declared_threshold(spec), spec.levels(data)
-        budgets = np.minimum(spends.remaining(levels), levels / self.publications)
-        if self.publications == 1:
+        t, levels, n = self._tally.declared_threshold(spec), spec.levels(data), self.publications
+        # Not more than the ledger is told: tallies, which count in lifetime's units, would give a
+        # level above t more than its part.
+        budgets = np.minimum(spends.remaining(levels), np.minimum(levels, t) / n)
+        if n == 1:
             budgets = np.where(spends.raised(levels), budgets, 0.0)
-        part = self.delta / self.publications
-        # Parts of delta add up to delta but for rounding, which the margin of 1e-15 covers.
-        budgets = np.where(spends.delta + part <= self.delta * (1 + 1e-12), budgets, 0.0)
+        part = self.delta / n
+        # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
+        fits = spends.delta + part <= self.delta + n * GRID_DELTA / 2
+        budgets = np.where(fits, budgets, 0.0)
         made = self._make(data, spec, budgets, randomness, before, progress)
         certificate = self._certificate(spec, randomness, ledger_after=before or True)
         release = effects_release(data, self.items, *made[:2], certificate, made.directions)
-        epsilons = np.minimum(budgets, t / self.publications)
         # Tallies alone are pure: only the rounds need a delta.
-        deltas = np.where(epsilons > 0, part if made.plan.factors else 0.0, 0.0)
-        return Batch(FactorModel(release, data, threads=self.threads), epsilons, deltas)
+        deltas = np.where(budgets > 0, part if made.plan.factors else 0.0, 0.0)
+        return Batch(FactorModel(release, data, threads=self.threads), budgets, deltas)
 
     @property
     def _tally(self) -> Tally:
