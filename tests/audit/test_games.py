@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.audit import chorus, paper, tally
+from discreet.audit import chorus, over_time, paper, tally
 from discreet.audit.game import Game
 from discreet.audit.neighbours import (
     canary,
@@ -68,6 +68,8 @@ EXACT = [
     *chorus.games(),
     *chorus.games(unit="person"),
     chorus.replaced_game(1.0, 0.1),
+    over_time.tally_game(1.0),
+    over_time.chorus_game(1.0, 2),
     *(game for game in paper.games((1.0,)) if "U fixed" in game.case),
 ]
 

@@ -32,8 +32,9 @@ def test_a_release_is_audited_by_what_its_certificate_names(release: Path, tmp_p
     assert "not refuted" in shown
     assert "not that the claim is true" in shown.replace("\n", " ")
     found = json.loads(rows.read_text())
-    assert [row["claimed"] for row in found] == [0.25, 1.0, 1.0]
-    assert all(row["runs"] == 500 and not row["control"] for row in found)
+    assert [row["claimed"] for row in found] == [0.25, 1.0, 1.0, 1.0]
+    assert [row["control"] for row in found] == [False, False, False, True]
+    assert all(row["runs"] == 500 for row in found)
     assert figure.read_text().startswith("<?xml")
 
 

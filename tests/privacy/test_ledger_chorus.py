@@ -32,7 +32,7 @@ def test_chorus_spends_a_part_of_epsilon_and_delta_in_each_of_its_publications(
         np.testing.assert_allclose(spends.delta, times / 4 * 1e-4)
     assert (spends.epsilon <= levels).all()
     assert certificate.delta == 1e-4
-    assert certificate.parameters == {"publications": 4}
+    assert certificate.parameters == {"publications": 4, "delta": 1e-4}
     assert certificate.theorem == "docs/proofs/incremental.md#theorem"
 
 

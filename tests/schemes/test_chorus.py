@@ -204,8 +204,8 @@ class Listening(Voices):
         self.__dict__ |= vars(with_record)
         self.without, self.loss = without, 0.0
 
-    def _round(self, z: Any, mu: float, randomness: Randomness) -> tuple[Any, float]:
-        noisy, sigma = super()._round(z, mu, randomness)
+    def noisy_sums(self, z: Any, mu: float, randomness: Randomness) -> tuple[Any, float]:
+        noisy, sigma = super().noisy_sums(z, mu, randomness)
         here, there = (v.exact_sums(z) / SUM_UNIT for v in (self, self.without))
         self.loss += float(((noisy - there) ** 2 - (noisy - here) ** 2).sum() / (2 * sigma**2))
         return noisy, sigma

@@ -88,7 +88,7 @@ def canary_game(data: Ratings, level: float = 1.0) -> Game:
     """Tally on a table of any size, with and without a stranger's rating of its rarest item."""
     spec = PrivacySpec.column(max_level=level)
     runs = FitRuns(Tally(), canary(data, level), spec, released)
-    return _game("Tally", "weigh", "canary", level, runs, proven=True)
+    return _game("Tally", "weigh", "canary", level, runs, proven=True, secret=True)
 
 
 def games(t: float = 1.0) -> list[Game]:

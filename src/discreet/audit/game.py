@@ -37,6 +37,8 @@ class Game:
     """Whether a theorem stands behind the claim: then a refutation is an alarm."""
     control: bool = False
     """Broken on purpose: an audit with teeth refutes it."""
+    secret: bool = False
+    """Played on real ratings: what it finds is computed from them, outside any mechanism."""
     slow: bool = False
     """Every run is a public `fit` of its own: a game of fewer runs."""
 
@@ -72,7 +74,7 @@ class Finding:
             "proven": game.proven, "control": game.control,
             "claimed": game.claimed, "delta": game.delta,
             "lower_bound": self.lower_bound, "confidence": self.confidence, "runs": self.runs,
-            "attack": self.attack, "refuted": self.refuted,
+            "attack": self.attack, "refuted": self.refuted, "secret": game.secret,
         }  # fmt: skip
 
 

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from discreet.audit.game import Game, play_game
 from discreet.audit.neighbours import Pair, four_people, levels_of, random_pair
+from discreet.errors import ParameterError
 from discreet.kernels import tiny
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
-from discreet.privacy.certificate import Certificate
+from discreet.privacy.certificate import Certificate, Neighbours
 from discreet.privacy.personalise import inclusion_probability
 from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
 
 Array = NDArray[Any]
 _CODES = {"printed": tiny.PRINTED, "stated": tiny.STATED, "repaired": tiny.REPAIRED}
@@ -77,9 +79,11 @@ class PaperRuns:
     @property
     def scale(self) -> float:
         """Of the noise, as the schemes calibrate it."""
+        scale, replaced = self.pair.table.scale, self.pair.instead is not None
         if self.variant == "repaired":
-            return self.kappa / (self.t - math.log1p(1 / self.ridge))
-        return self.pair.table.scale.largest / self.t
+            moved = min(2 * self.kappa, scale.span) if replaced else self.kappa
+            return moved / (self.t - math.log1p(1 / self.ridge))
+        return (scale.span if replaced else scale.largest) / self.t
 
     @property
     def _fixed(self) -> Array:
@@ -92,16 +96,15 @@ class PaperRuns:
 
         Only items of which the removed record is one have different densities.
         """
-        table, keep = self.pair.table, self.pair.removed
-        V = outcomes.reshape(len(outcomes), len(table.items), -1)[:, self.pair.item]
-        rows = table.item == self.pair.item
+        V = outcomes.reshape(len(outcomes), len(self.pair.table.items), -1)[:, self.pair.item]
         share = float(inclusion_probability(self.pair.level, self.t))
-        ratio = self._log_density(V, rows) - self._log_density(V, rows & ~keep)
+        one, other = (self._log_density(V, self.pair.side(side)) for side in (True, False))
+        ratio = one - other
         return np.log1p(share * np.expm1(ratio)) if share < 1 else ratio
 
-    def _log_density(self, V: Array, rows: Array) -> Array:
+    def _log_density(self, V: Array, table: Ratings) -> Array:
         """Up to a constant: log |det d eta / d v| - |eta(v)| / scale."""
-        table = self.pair.table
+        rows = table.item == self.pair.item
         U, r = self._fixed[table.user[rows]], table.rating[rows].astype(np.float64)
         if self.variant == "repaired":
             r = r - table.scale.middle
@@ -184,6 +187,10 @@ def games_for(certificate: Certificate, t: float) -> list[Game]:
         if certificate.scheme == "DP-PMF" and place == "below":
             continue
         pair = four_people(t).at_level(share * t)
+        if certificate.neighbours == Neighbours.REPLACE:
+            if certificate.scheme == "PDP-PMF":
+                raise ParameterError("there is no audit of PDP-PMF under REPLACE, only of DP-PMF")
+            pair = pair.replaced()
         fixed = [None] if certificate.variant == "printed" else [None, unit_people(4)]
         games += [
             paper_game(

@@ -5,11 +5,12 @@ v <- (I - s (A/B + lambda)) v + s (b/B - eta), with A = sum u u', b = sum r u ov
 ratings, s = gamma/|batch| and B mini-batches a pass (each taken to hold its part of every item's
 ratings). After K = k2 B steps v has a mean and a covariance in closed form, with and without a
 record. The sum of K noise vectors is taken to be Gaussian, so that the loss is that of two
-Gaussians with different means, at a given delta.
+Gaussians with different means and covariances, at a given delta.
 """
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +19,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.privacy.accounting import gaussian_delta
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
@@ -50,19 +50,6 @@ class Setting:
         return U.astype(np.float64), V.astype(np.float64)
 
 
-def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The least epsilon with which a mu-GDP mechanism is (epsilon, delta)-DP, at least 0."""
-    if gaussian_delta(mu, 0.0) <= delta:
-        return 0.0
-    low, high = 0.0, 1.0
-    while gaussian_delta(mu, high) > delta:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if gaussian_delta(mu, middle) > delta else (low, middle)
-    return high
-
-
 class PrintedLoss:
     """What single records of one table lose, for any gamma and k2."""
 
@@ -70,9 +57,6 @@ class PrintedLoss:
         self.data, self.setting, self.U, self.V = data, setting, U, V
         self._sums = self._add_up()
         self.batches = max(1, round(len(data) / BATCH))
-        # From mu to epsilon, which grows smoothly with it: a table is enough.
-        self._mu_grid = np.concatenate([[0.0], np.geomspace(1e-4, 100.0, 1000)])
-        self._epsilons = [gaussian_epsilon(mu, setting.delta) for mu in self._mu_grid[1:]]
 
     def at(self, setting: Setting) -> PrintedLoss:
         """The same table and factors with another gamma or k2."""
@@ -82,24 +66,28 @@ class PrintedLoss:
 
     def of(self, items: Array, users: Array, ratings: Array, *, added: bool) -> Array:
         """The loss of each record (users[k], items[k], ratings[k]), there or to be added."""
-        mus = np.empty(len(items))
+        losses, sign = np.empty(len(items)), 1.0 if added else -1.0
         for first in range(0, len(items), 4096):
             part = slice(first, first + 4096)
-            mus[part] = self._mus(items[part], users[part], ratings[part], 1.0 if added else -1.0)
-        return np.interp(mus, self._mu_grid, [0.0, *self._epsilons])
+            losses[part] = self._losses(items[part], users[part], ratings[part], sign)
+        return losses
 
-    def _mus(self, items: Array, users: Array, ratings: Array, sign: float) -> Array:
+    def _losses(self, items: Array, users: Array, ratings: Array, sign: float) -> Array:
         A, b = (sums[items] for sums in self._sums)
-        u = self.U[users]
-        start = self.V[items]
-        one = self._outcome(A, b, start)
-        other = self._outcome(
+        u, start = self.U[users], self.V[items]
+        mean, variance, Q = self._outcome(A, b, start)
+        other_mean, other_variance, P = self._outcome(
             A + sign * u[:, :, None] * u[:, None, :], b + sign * ratings[:, None] * u, start
         )
-        moved = one[0] - other[0]
-        # Of the two covariances the one that tells more: the attacker may stand on either side.
-        return np.sqrt(
-            np.maximum(*(_squared_length(moved, values, Q) for _, values, Q in (one, other)))
+        # In coordinates where one covariance is the identity and the other diagonal.
+        turn = (np.swapaxes(Q, 1, 2) @ P) / np.sqrt(variance)[:, :, None]
+        ratio, R = np.linalg.eigh((turn * other_variance[:, None, :]) @ np.swapaxes(turn, 1, 2))
+        moved = np.einsum("nba,nb->na", Q, other_mean - mean) / np.sqrt(variance)
+        shift = np.einsum("nba,nb->na", R, moved)
+        delta = self.setting.delta
+        return np.maximum(
+            two_gaussians(shift, ratio, delta),
+            two_gaussians(shift / np.sqrt(ratio), 1 / ratio, delta),
         )
 
     def _add_up(self) -> tuple[Array, Array]:
@@ -131,9 +119,46 @@ class PrintedLoss:
         return np.einsum("nab,nb->na", Q, mean), variance, Q
 
 
-def _squared_length(moved: Array, variance: Array, Q: Array) -> Array:
-    along = np.einsum("nba,nb->na", Q, moved)
-    return np.asarray((along**2 / variance).sum(axis=1))
+def two_gaussians(shift: Array, ratio: Array, delta: float) -> Array:
+    """The least epsilon with P(E) <= e^epsilon Q(E) + delta for all events E, row by row.
+
+    Q has independent standard normal coordinates, P means `shift` and variances `ratio`. The loss
+    L = log dP/dQ is a quadratic form whose cumulants are known, and both tails of
+    delta = P(L > x) - e^x Q(L > x) follow by Lugannani and Rice's saddlepoint formula, which is
+    accurate far out, where a small delta is.
+    """
+    constant = (-0.5 * np.log(ratio) + 0.5 * shift**2).sum(axis=1)
+    b2, c = shift**2 * ratio, (ratio - 1) / 2
+    # Along s the loss x = K'(s) grows and delta falls; s = -1/2 is near x = 0.
+    low = np.full(len(shift), -0.5)
+    top = np.max(c, axis=1)
+    high = np.where(top > 0, (1 - 1e-9) / (2 * np.maximum(top, 1e-12)), 1e9)
+    high = np.minimum(high, 1e9)
+
+    def at(s: Array) -> tuple[Array, Array]:
+        s = np.where(np.abs(s) < 1e-6, 1e-6, s)  # the formula has a removable hole there
+        q = 1 - 2 * c * s[:, None]
+        K = s * constant + (-0.5 * np.log(q) + s[:, None] ** 2 * b2 / (2 * q)).sum(axis=1)
+        x = constant + (c / q + b2 * s[:, None] * (1 - c * s[:, None]) / q**2).sum(axis=1)
+        spread = np.sqrt((2 * c**2 / q**2 + b2 / q**3).sum(axis=1))
+        # Under Q the cumulants are those under P at s - 1, so that its saddlepoint is s + 1.
+        of_p, of_q = (_tail(order, order * x - K, spread) for order in (s, s + 1))
+        return x, of_p - np.exp(np.minimum(x, 700)) * of_q
+
+    for _ in range(80):
+        middle = np.where(high - low > 8, np.sqrt(np.maximum(low, 1) * high), (low + high) / 2)
+        too_much = at(middle)[1] > delta
+        low, high = np.where(too_much, middle, low), np.where(too_much, high, middle)
+    return np.maximum(at(high)[0], 0.0)
+
+
+def _tail(order: Array, exponent: Array, spread: Array) -> Array:
+    """P(L > x), `order` the saddlepoint and `exponent` = order x - K(order)."""
+    w = np.sign(order) * np.sqrt(np.maximum(2 * exponent, 1e-300))
+    u = order * spread
+    density = np.exp(-np.minimum(w**2 / 2, 700)) / np.sqrt(2 * np.pi)
+    upper = np.array([0.5 * math.erfc(value / math.sqrt(2)) for value in w])
+    return np.asarray(upper + density * (1 / u - 1 / w))
 
 
 def paper_setting(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from discreet.audit import chorus, fits, paper, tally
+from discreet.audit import chorus, fits, over_time, paper, tally
 from discreet.audit.game import Finding, Game, play_game
 from discreet.audit.neighbours import four_people
 from discreet.errors import ParameterError, require_count
-from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.certificate import INCREMENTAL, Certificate, Neighbours
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 
@@ -16,6 +16,8 @@ FALSE_ALARMS = 0.05
 """The chance that an audit refutes anything true, all its rows together."""
 RUNS, THOROUGH_RUNS = 20_000, 200_000
 """Trainings on each side, where they are batched."""
+RELEASE_RUNS = 100_000
+"""Of one certificate there are few games, so each may take longer."""
 FITS, THOROUGH_FITS = 400, 5_000
 """The same where each is a public `fit` of its own."""
 
@@ -32,9 +34,13 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
         tally.replaced_game(1.0),
         *chorus.games(exact=thorough),
         *chorus.games(unit="person", exact=thorough),
+        chorus.replaced_game(1.0, 0.1, exact=thorough),
+        over_time.tally_game(1.0),
+        over_time.chorus_game(1.0, 4),
         *fits.games(),
         *tally.controls(),
         *chorus.controls(exact=thorough),
+        over_time.control(),
     ]
     if data is not None:
         games.append(fits.canary_game(data))
@@ -44,18 +50,27 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
     return games
 
 
-def games_for(certificate: Certificate) -> list[Game]:
-    """The mechanism and parameters that a certificate names, on tables made for the attack."""
-    t = _threshold(certificate)
+def games_for(certificate: Certificate, *, exact: bool = False) -> list[Game]:
+    """The mechanism and parameters that a certificate names, on tables made for the attack.
+
+    Of an incremental release: this publication's mechanism, and several publications together.
+    """
+    t, given = _threshold(certificate), certificate.parameters
+    unit, neighbours = certificate.unit, certificate.neighbours
+    incremental = certificate.variant == INCREMENTAL
     if certificate.scheme == "Tally":
-        if certificate.neighbours == Neighbours.REPLACE:
+        if neighbours == Neighbours.REPLACE:
             return [tally.replaced_game(t)]
-        return tally.games(t, certificate.personalisation, certificate.unit)
+        personalisation = certificate.personalisation
+        found = tally.games(t, personalisation, unit)
+        if incremental and personalisation == "weigh":
+            found.append(over_time.tally_game(t))
+        return [*found, *tally.quiet(t, unit)]
     if certificate.scheme == "Chorus":
-        parts = int(certificate.parameters.get("publications", 1))
-        if certificate.neighbours == Neighbours.REPLACE:
-            return [chorus.replaced_game(t, certificate.delta)]
-        return chorus.games(t / parts, certificate.delta / parts, certificate.unit)
+        n = int(given.get("publications", 1))
+        delta = float(given.get("delta", certificate.delta))
+        found = chorus.games_for(t / n, delta / n, unit, neighbours, exact=exact)
+        return [*found, over_time.chorus_game(t, n)] if incremental else found
     if certificate.scheme in ("DP-PMF", "PDP-PMF"):
         return paper.games_for(certificate, t)
     if certificate.scheme == "PMF":

@@ -171,6 +171,12 @@ class _Unweighted(Tally):
         return super().units(data, np.full_like(levels, t), t, randomness)
 
 
+def quiet(t: float, unit: str = "rating") -> list[Game]:
+    """Tally with its noise times 0.8."""
+    pair = whole_person(4, t) if unit == "person" else four_people(t)
+    return [tally_game(_Quiet(unit=unit), pair, "noise times 0.8", t=t, noise=0.8, control=True)]
+
+
 def controls() -> list[Game]:
     """Tallies broken on purpose, each of which the audit must refute."""
     pair = four_people()
@@ -183,7 +189,7 @@ def controls() -> list[Game]:
     means = [float(np.mean(levels_of(mean.side(side)))) for side in (True, False)]
     x, y = (votes_of(Tally(), mean.side(s), t) for s, t in zip((True, False), means, strict=True))
     return [
-        tally_game(_Quiet(), pair, "noise times 0.8", noise=0.8, control=True),
+        *quiet(1.0),
         tally_game(
             _WrongCoins(personalisation="sample"), pair.at_level(0.75),
             "inclusion probability epsilon/t", t=3.0, kept=0.25, control=True,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import parse, show
-from discreet.errors import OutputError
+from discreet.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.audit.game import Finding
@@ -38,10 +38,13 @@ def audit(
     thorough: Annotated[
         bool,
         typer.Option(
-            "--thorough", help="200,000 runs a side, 5,000 through fit, exact noise everywhere."
+            "--thorough",
+            help="200,000 runs a side, 5,000 through fit, and Chorus with the exact noise too.",
         ),
     ] = False,
-    runs: Annotated[int | None, typer.Option(help="Batched runs on each side (20,000).")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Batched runs on each side (20,000; of a release 100,000).")
+    ] = None,
     fits: Annotated[
         int | None, typer.Option(help="Runs on each side of games through fit (400).")
     ] = None,
@@ -74,6 +77,8 @@ def audit(
     for path in (json, figure):
         if path is not None and not path.parent.is_dir():
             raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
+    if release is not None and ratings is not None:
+        raise ParameterError("--ratings places a canary for the whole audit: leave --release away")
     if paper is not None:
         _paper_setting(_read(paper), json, figure, seed)
         return
@@ -84,18 +89,20 @@ def audit(
         else:
             from discreet.release import Release
 
-            games = suite.games_for(Release.load(release).certificate)
+            games = suite.games_for(Release.load(release).certificate, exact=thorough)
         findings: list[Finding] = []
 
         def found(finding: Finding) -> None:
             findings.append(finding)
             _save(findings, json)
 
+        usual = suite.RUNS if release is None else suite.RELEASE_RUNS
+        usual = suite.THOROUGH_RUNS if thorough else usual
         interrupted = False
         try:
             suite.audit(
                 games,
-                runs=runs or (suite.THOROUGH_RUNS if thorough else suite.RUNS),
+                runs=runs or usual,
                 fits=fits or (suite.THOROUGH_FITS if thorough else suite.FITS),
                 seed=seed,
                 found=found,
@@ -107,7 +114,7 @@ def audit(
     if figure is not None and findings:
         from discreet.audit.figures import draw_audit
 
-        draw_audit(findings, figure)
+        draw_audit([f for f in findings if not f.game.secret], figure)
         typer.echo(f"Figure saved to {figure}.")
     if interrupted:
         typer.echo(f"Interrupted after {len(findings)} of {len(games)} games.", err=True)
@@ -196,6 +203,8 @@ def _show(findings: list[Finding]) -> None:
         f'{suite.FALSE_ALARMS:.0%} at most. "Not refuted" means that these attacks proved no more, '
         "not that the claim is true: see docs/audit.md."
     )
+    if any(finding.game.secret for finding in findings):
+        console.print(f"The canary: {show.SECRET_RESULTS}", style="yellow")
     for finding in suite.alarms(findings):
         console.print(
             f"A proven guarantee was refuted: {finding.game.scheme} {finding.game.variant}, "

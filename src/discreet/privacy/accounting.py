@@ -66,6 +66,19 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     return low * (1 - 1e-12)
 
 
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The least epsilon with which a mu-GDP mechanism is (epsilon, delta)-DP, at least 0."""
+    if gaussian_delta(mu, 0.0) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0
+    while gaussian_delta(mu, high) > delta:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_delta(mu, middle) > delta else (low, middle)
+    return high
+
+
 def gaussian_weights(levels: NDArray[np.float64], t: float, delta: float) -> NDArray[np.float64]:
     """min(1, mu(eps, delta) / mu(t, delta)) for every level, rounded down on a grid of levels.
 

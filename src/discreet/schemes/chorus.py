@@ -370,14 +370,14 @@ class Voices:
         for k, mu in enumerate(self.mus):
             progress("rounds", k, plan.rounds)
             fed = np.trunc(within_the_ball(z, counts) * UNIT)
-            sums, sigma = self._round(fed, float(mu), randomness)
+            sums, sigma = self.noisy_sums(fed, float(mu), randomness)
             rounds.append(Round(sums, sigma, fed / UNIT))
             found = combine(rounds, counts * self.per_vote, CLIP, self.ratio)
             z = found.z
         progress("rounds", plan.rounds, plan.rounds)
         return found
 
-    def _round(self, z: Array, mu: float, randomness: Randomness) -> tuple[Array, float]:
+    def noisy_sums(self, z: Array, mu: float, randomness: Randomness) -> tuple[Array, float]:
         """One release: noisy sums per item, and the noise's deviation."""
         sums, sigma = self.exact_sums(z), self.deviation(mu)
         check_grid(sums.size * self.plan.rounds, sigma)

@@ -136,7 +136,7 @@ def chorus_certificate(
         levels=levels,
         threshold=repr(threshold),
         delta=delta,
-        parameters={"publications": publications} if ledger_after else {},
+        parameters={"publications": publications, "delta": delta} if ledger_after else {},
         assumptions=_assumptions(fixed_catalogue=fixed_catalogue, conditional=False),
         sampler=(
             "discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete Gaussian "
