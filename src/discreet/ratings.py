@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,6 +26,55 @@ from discreet.kernels.cpu import counting_order
 from discreet.scale import RatingScale
 
 Floats = NDArray[np.floating[Any]]
+
+
+Integers = NDArray[np.int64]
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Held(Protocol[T_co]):
+    """What was prepared from the ratings of sets of people; nobody is in two of them."""
+
+    def add_up(self, contribution: Callable[[T_co], Integers]) -> Integers:
+        """The sum of all sets' contributions: integers, so it does not depend on the sets."""
+        ...
+
+
+class Crowd(Protocol):
+    """Ratings as a mechanism sees them: it may ask for integer sums over people, and no more.
+
+    A person's ratings are all in one set. Where a table is in memory there is one set, the table.
+    """
+
+    @property
+    def items(self) -> Ids:
+        """The catalogue, in canonical order."""
+        ...
+
+    @property
+    def scale(self) -> RatingScale:
+        """The rating scale."""
+        ...
+
+    def with_items(self, catalogue: Ids) -> Crowd:
+        """The same over a public catalogue."""
+        ...
+
+    def held(self, prepare: Callable[[Ratings], T]) -> Held[T]:
+        """Prepare every set; whether results are kept or made anew each time is the crowd's."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class HeldHere(Generic[T]):
+    """One set, in memory."""
+
+    state: T
+
+    def add_up(self, contribution: Callable[[T], Integers]) -> Integers:
+        """The contribution of the only set."""
+        return contribution(self.state)
 
 
 class Order(NamedTuple):
@@ -164,6 +213,10 @@ class Ratings:
             timestamp=kept.timestamp,
             scale=kept.scale,
         )
+
+    def held(self, prepare: Callable[[Ratings], T]) -> HeldHere[T]:
+        """The table as one set of people."""
+        return HeldHere(prepare(self))
 
     def to_frame(self) -> pl.DataFrame:
         """The table back, with external ids."""

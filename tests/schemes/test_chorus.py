@@ -220,13 +220,18 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
     losses = []
     for run in range(runs):
         randomness = Randomness(run)
-        purses = [scheme.purse(d, spec, spec.levels(d), randomness) for d in (data, rest)]
+        purses = [scheme.purse(d, spec, spec.levels, randomness) for d in (data, rest)]
         tallies = purses[0].tallies(plan.tallies)
-        votes = [np.stack(count_votes(p.data, p.units)) for p in purses]
+        votes = [p.exact for p in purses]
         noisy = np.stack([tallies.against, tallies.in_favour])
         loss = (np.abs(noisy - votes[1]) - np.abs(noisy - votes[0])).sum() * 0.35 * t / ONE_VOTE
         features, effects = tally.estimates(data, tallies, spec, t)
-        voices = Listening(*(Voices(scheme, p.data, effects, plan, p) for p in purses))
+        voices = Listening(
+            *(
+                Voices(scheme, d, effects, plan, p)
+                for d, p in zip((data, rest), purses, strict=True)
+            )
+        )
         start = first_directions(effects, features, plan.factors, randomness.training)
         voices.sing(start, effects.counts, randomness, lambda *_: None)
         losses.append(loss + voices.loss)

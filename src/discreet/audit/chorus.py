@@ -20,10 +20,19 @@ from discreet.privacy.accounting import gaussian_delta, gaussian_epsilon, gaussi
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.chorus import PROBE, SUM_UNIT, UNIT, ByPerson, ByRating, Chorus, Plan, Voices
+from discreet.ratings import Integers, Ratings
+from discreet.schemes.chorus import (
+    PROBE,
+    SUM_UNIT,
+    UNIT,
+    ByPerson,
+    ByRating,
+    Chorus,
+    Contributions,
+    Plan,
+    Voices,
+)
 from discreet.schemes.effects import Effects
-from discreet.schemes.tally import count_votes
 from discreet.tallies import ONE_VOTE
 
 Array = NDArray[Any]
@@ -34,8 +43,10 @@ BUSY = 16
 class _Unnormalised(Voices):
     """A voice as loud as all that was said: u_i = g_i."""
 
-    def exact_sums(self, z: Array) -> NDArray[np.int64]:
-        a, data = self.by_user / UNIT, self.data
+    @staticmethod
+    def sums_of(z: Array, threads: int, some: Contributions) -> Integers:
+        del threads
+        a, data = some.by_user / UNIT, some.data
         U = np.zeros((len(data.users), z.shape[1]))
         np.add.at(U, data.user, a[:, None] * z[data.item] / UNIT)
         V = np.zeros((len(data.items), z.shape[1]))
@@ -104,7 +115,7 @@ class ChorusRuns:
         sides = []
         for side in (True, False):
             purse, voices, plan = self._parts(self.pair.side(side), Randomness(0))
-            against, in_favour = count_votes(purse.data, purse.units)
+            against, in_favour = purse.exact
             votes = [(against + in_favour), against, in_favour]
             fed = np.trunc(self.z * UNIT)
             sums = list(voices.exact_sums(fed).T)
@@ -129,7 +140,7 @@ class ChorusRuns:
         self, table: Ratings, randomness: Randomness
     ) -> tuple[ByRating | ByPerson, Voices, Plan]:
         spec = PrivacySpec.column(max_level=max(self.scheme.threshold or 1.0, self.pair.level))
-        purse = self.scheme.purse(table, spec, levels_of(table), randomness)
+        purse = self.scheme.purse(table, spec, levels_of, randomness)
         flat = Effects(table.scale.middle, np.zeros(len(table.items)), np.ones(len(table.items)))
         return purse, self.voices(self.scheme, table, flat, self.plan, purse), self.plan
 
@@ -182,8 +193,8 @@ def at_visible_delta(game: Game) -> Game:
         weight, pure = gaussian_mu(level, runs.scheme.delta) / purse.mu, 0.0
         mu = weight * purse.mu
     else:
-        weights, top = purse.rounds(plan.share)
-        mu, pure = float(weights[runs.pair.removed][0]) * top, (1 - plan.share) * level
+        weights = purse.weights(runs.pair.table, plan.share)[runs.pair.removed]
+        mu, pure = float(weights[0]) * purse.rounds(plan.share), (1 - plan.share) * level
     del voices
     delta = 0.3 * gaussian_delta(mu, 0.0)
     return replace(game, claimed=pure + gaussian_epsilon(mu, delta), delta=delta)

@@ -24,7 +24,8 @@ from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, keep_records
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
+from discreet.ratings import Crowd, Integers, Ratings
+from discreet.release import Release
 from discreet.schemes.tally import PERSON_VOTES, Tally, count_votes
 from discreet.tallies import ONE_VOTE, Tallies
 
@@ -126,8 +127,8 @@ def replaced_game(t: float) -> Game:
 class _Quiet(Tally):
     """Noise times 0.8."""
 
-    def noisy_tallies(self, data: Ratings, units: Any, t: float, randomness: Randomness) -> Tallies:
-        return super().noisy_tallies(data, units, t / 0.8, randomness)
+    def noisy_tallies(self, votes: Integers, t: float, randomness: Randomness) -> Tallies:
+        return super().noisy_tallies(votes, t / 0.8, randomness)
 
 
 class _WrongCoins(Tally):
@@ -141,9 +142,9 @@ class _WrongCoins(Tally):
 class _OnlyRated(Tally):
     """No noise on items that nobody rated."""
 
-    def noisy_tallies(self, data: Ratings, units: Any, t: float, randomness: Randomness) -> Tallies:
-        noisy = super().noisy_tallies(data, units, t, randomness)
-        rated = np.bincount(data.item, minlength=len(data.items)) > 0
+    def noisy_tallies(self, votes: Integers, t: float, randomness: Randomness) -> Tallies:
+        noisy = super().noisy_tallies(votes, t, randomness)
+        rated = votes.sum(axis=0) > 0
         return replace(
             noisy,
             against=np.where(rated, noisy.against, 0),
@@ -154,14 +155,10 @@ class _OnlyRated(Tally):
 class _MeanThreshold(Tally):
     """t is the mean of the levels in the table."""
 
-    def units(self, data: Ratings, levels: Any, t: float, randomness: Randomness) -> Any:
-        del t
-        return super().units(data, levels, float(np.mean(levels)), randomness)
-
-    def noisy_tallies(self, data: Ratings, units: Any, t: float, randomness: Randomness) -> Tallies:
-        del t
-        assert data.epsilon is not None
-        return super().noisy_tallies(data, units, float(np.mean(data.epsilon)), randomness)
+    def release(self, data: Crowd, spec: PrivacySpec, **more: Any) -> Release:
+        assert isinstance(data, Ratings)
+        mean = float(np.mean(levels_of(data)))
+        return Tally(threshold=mean).release(data, spec, **more)
 
 
 class _Unweighted(Tally):

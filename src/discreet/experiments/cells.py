@@ -210,6 +210,10 @@ def run_cells(
     if not todo:
         return 0
     side_by_side = min(thread_count(workers), len(todo))
+    # One core each: a linear algebra library that starts threads of its own would only get in the
+    # way. Spawned processes take this over; what the caller had set comes first.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     pool = ProcessPoolExecutor(side_by_side, mp_context=get_context("spawn"))
     try:
         futures = [pool.submit(_work, cell, store.folder) for cell in todo]

@@ -53,21 +53,23 @@ class Randomness:
         return np.random.default_rng(None if self.seed is None else [stream, self.run, self.seed])
 
     def key(self, purpose: str) -> str:
-        """A key for the keyed hash: secret, or derived from the seed."""
+        """A key for the keyed hash, the same whenever it is asked for: secret, or from the seed."""
         if self.seed is None:
-            return secrets.token_hex(32)
+            return self._secret_keys.setdefault(purpose, secrets.token_hex(32))
         return derive_key(f"{purpose}:{self.run}", self.seed)
+
+    @cached_property
+    def _secret_keys(self) -> dict[str, str]:
+        return {}
 
     def spherical(self, rows: int, d: int, scale: float) -> NDArray[np.float64]:
         """Rows with density proportional to exp(-|eta| / scale), the noise of Theorem 1.
 
         A uniform direction times a length drawn from Gamma(d, scale).
         """
-        normal, uniform = self._normals_and_uniforms(rows, d)
-        # A Gamma(d) number is a sum of d exponential ones; 1 - uniform is never zero.
-        length = -scale * np.log1p(-uniform).sum(axis=1)
+        normal, length = self._normals_and_gammas(rows, d)
         norm = np.sqrt(np.einsum("jd,jd->j", normal, normal))
-        return np.asarray(normal * (length / norm)[:, None])
+        return np.asarray(normal * (scale * length / norm)[:, None], dtype=np.float64)
 
     def add_laplace(
         self, sums: NDArray[np.int64], scale: float, *, threads: int | None = None
@@ -101,19 +103,19 @@ class Randomness:
         """The sampler of the discrete noises, as the certificate says it."""
         return "exact (OpenDP)" if self.seed is None else "NumPy, seeded"
 
-    def _normals_and_uniforms(self, rows: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        if self.seed is not None:
-            return (
-                self._seeded_noise.standard_normal((rows, d)),
-                self._seeded_noise.random((rows, d)),
-            )
+    def _normals_and_gammas(self, rows: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Rows of d normal numbers, and a Gamma(d) number for each."""
+        if self.seed is not None:  # 32 bits of direction are plenty for an experiment
+            noise = self._seeded_noise
+            return noise.standard_normal((rows, d), dtype=np.float32), noise.standard_gamma(d, rows)
         even = d + d % 2
         uniform = _system_uniforms(rows * (even + d)).reshape(rows, even + d)
         # Box and Muller: two uniform numbers make two independent normal ones.
         radius = np.sqrt(-2 * np.log1p(-uniform[:, : even // 2]))
         angle = 2 * np.pi * uniform[:, even // 2 : even]
         normal = np.hstack([radius * np.cos(angle), radius * np.sin(angle)])[:, :d]
-        return normal, uniform[:, even:]
+        # A Gamma(d) number is a sum of d exponential ones; 1 - uniform is never zero.
+        return normal, -np.log1p(-uniform[:, even:]).sum(axis=1)
 
 
 def _exactly(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +29,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import person_levels, share_among_own
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
+from discreet.ratings import Crowd, Integers, Ratings
 from discreet.release import Release
 from discreet.schemes.claims import chorus_certificate
 from discreet.schemes.directions import (
@@ -60,6 +62,8 @@ SUM_UNIT = 1 << 30
 """Of the rounds' sums."""
 
 Array = NDArray[Any]
+LevelsOf = Callable[[Ratings], NDArray[np.float64]]
+"""Some records' levels, or what is left of them."""
 
 
 class Plan(NamedTuple):
@@ -120,11 +124,22 @@ class Chorus:
             raise ParameterError(
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
             )
-        randomness = Randomness(seed)
-        made = self._make(data, spec, spec.levels(data), randomness, None, progress)
-        certificate = self._certificate(spec, randomness)
-        release = effects_release(data, self.items, *made[:2], certificate, made.directions)
+        release = self.release(data, spec, seed=seed, progress=progress)
         return FactorModel(release, data, threads=self.threads)
+
+    def release(
+        self,
+        data: Crowd,
+        spec: PrivacySpec,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> Release:
+        """The release alone, of ratings over the catalogue, wherever they are."""
+        randomness = Randomness(seed)
+        made = self._make(data, spec, spec.levels, randomness, None, progress)
+        certificate = self._certificate(spec, randomness)
+        return effects_release(data, self.items, *made[:2], certificate, made.directions)
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
         """The specification, and the ratings over the catalogue."""
@@ -148,7 +163,7 @@ class Chorus:
         # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
         fits = spends.delta + part <= self.delta + n * GRID_DELTA / 2
         budgets = np.where(fits, budgets, 0.0)
-        made = self._make(data, spec, budgets, randomness, before, progress)
+        made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
         certificate = self._certificate(spec, randomness, ledger_after=before or True)
         release = effects_release(data, self.items, *made[:2], certificate, made.directions)
         # Tallies alone are pure: only the rounds need a delta.
@@ -163,13 +178,13 @@ class Chorus:
         )  # fmt: skip
 
     def _make(
-        self, data: Ratings, spec: PrivacySpec, budgets: Array, randomness: Randomness,
+        self, data: Crowd, spec: PrivacySpec, levels_of: LevelsOf, randomness: Randomness,
         before: Release | None, progress: Progress,
     ) -> _Made:  # fmt: skip
         """Everything that draws noise, and what is concluded from it and from a release before."""
         tally = self._tally
         t = tally.declared_threshold(spec)
-        purse = self.purse(data, spec, budgets, randomness)
+        purse = self.purse(data, spec, levels_of, randomness)
         plan = self._plan(purse)
         batch = purse.tallies(plan.tallies)
         tallies = added_up(batch, before, data.items)
@@ -187,11 +202,11 @@ class Chorus:
         return _Made(tallies, known, directions, plan)
 
     def purse(
-        self, data: Ratings, spec: PrivacySpec, budgets: Array, randomness: Randomness
+        self, data: Crowd, spec: PrivacySpec, levels_of: LevelsOf, randomness: Randomness
     ) -> ByRating | ByPerson:
         """What draws counts and tallies, and weighs records in the rounds."""
         t = self._tally.declared_threshold(spec)
-        budget = Budget(budgets, spec.typical_levels(), t, self.delta, self.publications)
+        budget = Budget(levels_of, spec.typical_levels(), t, self.delta, self.publications)
         kind = ByPerson if self.unit == "person" else ByRating
         return kind(self._tally, data, budget, randomness)
 
@@ -235,12 +250,12 @@ class _Made(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """What every record may spend in one fit: its `levels` (secret), and what is declared.
+    """What every record may spend in one fit: its level (secret), and what is declared.
 
     t and delta are for a lifetime of so many publications.
     """
 
-    levels: Array
+    levels_of: LevelsOf
     typical: Array
     t: float
     delta: float
@@ -250,18 +265,18 @@ class Budget:
 class ByRating:
     """One rating as the unit: pure epsilon for counts and tallies, the rest for the rounds."""
 
-    def __init__(self, tally: Tally, data: Ratings, budget: Budget, randomness: Randomness) -> None:
-        self.tally, self.data, self.randomness = tally, data, randomness
-        self.t, self.levels, self.typical = budget.t, budget.levels, budget.typical
+    def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
+        self.tally, self.randomness = tally, randomness
+        self.t, self.levels_of, self.typical = budget.t, budget.levels_of, budget.typical
         # Votes of several publications add up, so they count in lifetime's units; voices do not.
-        self.units = tally.units(data, self.levels, self.t, randomness)
+        self.exact = tally.votes(data, budget.levels_of, self.t, randomness)
         self.votes = 1 / budget.publications
         self.top, self.delta = self.votes * budget.t, self.votes * budget.delta
         self.mu = gaussian_mu(self.top, self.delta)
 
     def probe(self, share: float) -> tuple[Array, float]:
         """Counts with noise that costs this share of every epsilon, and the noise's variance."""
-        counts = np.sum(count_votes(self.data, self.units, self.tally.threads), axis=0)
+        counts = self.exact.sum(axis=0)
         if share == 0:
             return counts / ONE_VOTE, 0.0
         scale = np.nextafter(ONE_VOTE / (share * self.t), np.inf)
@@ -270,12 +285,15 @@ class ByRating:
 
     def tallies(self, share: float) -> Tallies:
         """Tallies that cost this share of every epsilon."""
-        return self.tally.noisy_tallies(self.data, self.units, share * self.t, self.randomness)
+        return self.tally.noisy_tallies(self.exact, share * self.t, self.randomness)
 
-    def rounds(self, share: float) -> tuple[Array, float]:
-        """Each record's weight in the rounds, and their mu, for this share of every epsilon."""
-        weights = gaussian_weights(share * self.levels, share * self.top, self.delta)
-        return weights, gaussian_mu(share * self.top, self.delta)
+    def weights(self, part: Ratings, share: float) -> Array:
+        """Some records' weights in the rounds, for this share of every epsilon."""
+        return gaussian_weights(share * self.levels_of(part), share * self.top, self.delta)
+
+    def rounds(self, share: float) -> float:
+        """The rounds' mu for this share of every epsilon."""
+        return gaussian_mu(share * self.top, self.delta)
 
     def typical_weights(self, share: float) -> tuple[float, float]:
         """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
@@ -290,12 +308,19 @@ class ByPerson:
 
     votes = PERSON_VOTES
 
-    def __init__(self, tally: Tally, data: Ratings, budget: Budget, randomness: Randomness) -> None:
-        self.tally, self.data, self.randomness = tally, data, randomness
+    def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
+        self.tally, self.budget, self.randomness = tally, budget, randomness
         self.mu = gaussian_mu(budget.t, budget.delta)
-        levels = person_levels(data, budget.levels)
-        omega = gaussian_weights(levels, budget.t, budget.delta)
-        self.units = share_among_own(data, omega, PERSON_VOTES, norm=2)
+        self.exact = data.held(self.units).add_up(self._votes)
+
+    def units(self, part: Ratings) -> tuple[Ratings, NDArray[np.int32]]:
+        """Some people's records, and the weight of each in units of 2^-20 votes."""
+        levels = person_levels(part, self.budget.levels_of(part))
+        omega = gaussian_weights(levels, self.budget.t, self.budget.delta)
+        return part, share_among_own(part, omega, PERSON_VOTES, norm=2)
+
+    def _votes(self, weighed: tuple[Ratings, NDArray[np.int32]]) -> Integers:
+        return np.stack(count_votes(*weighed, self.tally.threads))
 
     def scale(self, share: float) -> float:
         """The noise on counts or tallies, which a person moves by PERSON_VOTES votes in L2."""
@@ -303,23 +328,27 @@ class ByPerson:
 
     def probe(self, share: float) -> tuple[Array, float]:
         """Counts with noise that costs this share of mu^2, and the noise's variance."""
-        counts = np.sum(count_votes(self.data, self.units, self.tally.threads), axis=0)
+        counts = self.exact.sum(axis=0)
         scale = self.scale(share)
         noisy = self.randomness.add_gaussian(counts, scale, threads=self.tally.threads)
         return noisy / ONE_VOTE, (scale / ONE_VOTE) ** 2
 
     def tallies(self, share: float) -> Tallies:
         """Tallies that cost this share of mu^2."""
-        exact = np.stack(count_votes(self.data, self.units, self.tally.threads))
         scale = self.scale(share)
-        check_grid(4 * exact.size, scale)
-        noisy = self.randomness.add_gaussian(exact, scale, threads=self.tally.threads)
+        check_grid(4 * self.exact.size, scale)
+        noisy = self.randomness.add_gaussian(self.exact, scale, threads=self.tally.threads)
         against, in_favour = noisy
         return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
 
-    def rounds(self, share: float) -> tuple[Array, float]:
-        """Each record's weight in the rounds, and their mu, for this share of mu^2."""
-        return self.units / (PERSON_VOTES * ONE_VOTE), self.mu * math.sqrt(share)
+    def weights(self, part: Ratings, share: float) -> Array:
+        """Some people's records' weights in the rounds, whatever their share."""
+        del share
+        return self.units(part)[1] / (PERSON_VOTES * ONE_VOTE)
+
+    def rounds(self, share: float) -> float:
+        """The rounds' mu for this share of mu^2."""
+        return self.mu * math.sqrt(share)
 
     def typical_weights(self, share: float) -> tuple[float, float]:
         """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
@@ -336,30 +365,42 @@ def check_grid(numbers: int, scale: float) -> None:
         )
 
 
+class Contributions(NamedTuple):
+    """Some people's a_ij = w x in units of 2^-20, in both orders of their ratings: secret."""
+
+    data: Ratings
+    by_user: NDArray[np.int32]
+    by_item: NDArray[np.int32]
+
+
 class Voices:
     """The rounds: everything secret is here, and only noisy sums leave."""
 
     def __init__(
-        self, scheme: Chorus, data: Ratings, effects: Effects, plan: Plan,
+        self, scheme: Chorus, data: Crowd, effects: Effects, plan: Plan,
         purse: ByRating | ByPerson,
     ) -> None:  # fmt: skip
-        self.scheme, self.data, self.plan = scheme, data, plan
+        self.scheme, self.plan = scheme, plan
         self.threads = thread_count(scheme.threads)
-        weights, self.mu = purse.rounds(plan.share)
         self.per_vote, self.ratio = purse.typical_weights(plan.share)
         # Cutting off products moves the other sums of a person by a unit each, and 64-bit
         # floating point by less: rho bounds both.
-        self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / SUM_UNIT
+        rho = self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / SUM_UNIT
         base = effects.mean + effects.item_effects
-        residual = (data.rating - base[data.item]) / (data.scale.span / 4)
-        a = np.clip(residual, -CLIP, CLIP)
-        # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
-        a *= np.maximum(weights - self.rho / CLIP, 0.0) * (1 - 2.0**-40)
-        self.by_user = np.trunc(a * UNIT).astype(np.int32)
-        self.by_item = self.by_user[data.by_item.records]
+
+        def contributions(part: Ratings) -> Contributions:
+            residual = (part.rating - base[part.item]) / (part.scale.span / 4)
+            a = np.clip(residual, -CLIP, CLIP)
+            # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
+            weights = purse.weights(part, plan.share)
+            a *= np.maximum(weights - rho / CLIP, 0.0) * (1 - 2.0**-40)
+            by_user = np.trunc(a * UNIT).astype(np.int32)
+            return Contributions(part, by_user, by_user[part.by_item.records])
+
+        self.contributions = data.held(contributions)
         parts = np.ones(plan.rounds)
         parts[-1] = 2.0  # what the last round shows is what is released
-        self.mus = self.mu * np.sqrt(parts / parts.sum())
+        self.mus = purse.rounds(plan.share) * np.sqrt(parts / parts.sum())
 
     def sing(
         self, z: Array, counts: Array, randomness: Randomness, progress: Progress
@@ -389,17 +430,22 @@ class Voices:
         moved = CLIP if self.scheme.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
         return float(np.nextafter((moved + self.rho) / mu * SUM_UNIT, np.inf))
 
-    def exact_sums(self, z: Array) -> NDArray[np.int64]:
+    def exact_sums(self, z: Array) -> Integers:
         """Sum over people of a_ij u_i, in integers: secret, and the same in any order."""
-        people, items = self.data.by_user, self.data.by_item
-        U = np.empty((len(self.data.users), z.shape[1]))
-        V = np.empty((len(self.data.items), z.shape[1]), dtype=np.int64)
+        return self.contributions.add_up(partial(self.sums_of, z, self.threads))
+
+    @staticmethod
+    def sums_of(z: Array, threads: int, some: Contributions) -> Integers:
+        """What some people add to every item's sum."""
+        people, items = some.data.by_user, some.data.by_item
+        U = np.empty((len(some.data.users), z.shape[1]))
+        V = np.empty((len(some.data.items), z.shape[1]), dtype=np.int64)
         run_ranges(
-            add_voices, row_ranges(people.ptr, self.threads), self.threads,
-            people.ptr, people.cols, self.by_user, z, FLOOR, U,
+            add_voices, row_ranges(people.ptr, threads), threads,
+            people.ptr, people.cols, some.by_user, z, FLOOR, U,
         )  # fmt: skip
         run_ranges(
-            add_chorus, row_ranges(items.ptr, self.threads), self.threads,
-            items.ptr, items.cols, self.by_item, U, V,
+            add_chorus, row_ranges(items.ptr, threads), threads,
+            items.ptr, items.cols, some.by_item, U, V,
         )  # fmt: skip
         return V

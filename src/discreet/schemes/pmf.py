@@ -21,7 +21,7 @@ from discreet.privacy.certificate import Certificate, Neighbours, Status
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
+from discreet.ratings import Crowd, Ratings
 from discreet.recommend import FoldIn, typical_person
 from discreet.release import Release
 from discreet.scale import RatingScale
@@ -154,7 +154,7 @@ def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
     return ratings if items is None else ratings.with_items(items.ids)
 
 
-def public_items(data: Ratings, items: Items | None) -> Items:
+def public_items(data: Crowd, items: Items | None) -> Items:
     """The catalogue that a release lists: the public one, else the items of the table."""
     return Items.from_frame(data.items.values.to_frame("item")) if items is None else items
 

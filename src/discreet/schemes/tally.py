@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ from discreet.privacy.personalise import (
 )
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
+from discreet.ratings import Crowd, Integers, Ratings
 from discreet.recommend import FoldIn
 from discreet.release import Release
 from discreet.schemes.claims import tally_certificate
@@ -75,15 +76,25 @@ class Tally:
     ) -> FactorModel:
         """Tally, add noise, estimate; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
-        t = self.declared_threshold(spec)
-        levels = spec.levels(data)
-        randomness = Randomness(seed)
+        release = self.release(data, spec, seed=seed, progress=progress)
+        return FactorModel(release, data, threads=self.threads)
+
+    def release(
+        self,
+        data: Crowd,
+        spec: PrivacySpec,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> Release:
+        """The release alone, of ratings over the catalogue, wherever they are."""
+        t, randomness = self.declared_threshold(spec), Randomness(seed)
         progress("tally", 0, 2)
-        tallies = self.noisy_tallies(data, self.units(data, levels, t, randomness), t, randomness)
+        tallies = self.noisy_tallies(self.votes(data, spec.levels, t, randomness), t, randomness)
         progress("tally", 1, 2)
-        model = self.model(data, tallies, spec, t, randomness)
+        release = self.concluded(data, tallies, spec, t, randomness)
         progress("tally", 2, 2)
-        return model
+        return release
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
         """The specification, and the ratings over the catalogue."""
@@ -126,26 +137,37 @@ class Tally:
         )
         return np.where(kept, np.int32(ONE_VOTE), np.int32(0))
 
-    def noisy_tallies(
-        self, data: Ratings, units: NDArray[np.int32], t: float, randomness: Randomness
-    ) -> Tallies:
+    def votes(
+        self, data: Crowd, levels_of: Callable[[Ratings], NDArray[np.float64]], t: float,
+        randomness: Randomness,
+    ) -> Integers:  # fmt: skip
+        """Exact votes against and in favour of every item: secret."""
+        if self.personalisation == "sample":
+            randomness.key("sample")  # drawn once, before any set of people asks for it
+
+        def of_some(part: Ratings) -> Integers:
+            units = self.units(part, levels_of(part), t, randomness)
+            return np.stack(count_votes(part, units, self.threads))
+
+        return data.held(_themselves).add_up(of_some)
+
+    def noisy_tallies(self, votes: Integers, t: float, randomness: Randomness) -> Tallies:
         """The mechanism: integer sums, and discrete Laplace noise on every item there is."""
-        against, in_favour = count_votes(data, units, self.threads)
+        against, in_favour = votes
         # Rounded up: a hair more noise, never less.
         whole = PERSON_VOTES if self.unit == "person" else 1
         scale = np.nextafter(whole * ONE_VOTE / t, np.inf)
-        variance = np.full(len(data.items), 2 * (scale / ONE_VOTE) ** 2)
+        variance = np.full(len(against), 2 * (scale / ONE_VOTE) ** 2)
         if self.neighbours == Neighbours.REPLACE:
             noisy = randomness.add_laplace(in_favour, scale, threads=self.threads)
             return Tallies(against + in_favour - noisy, noisy, variance, shared_noise=True)
-        votes = np.stack([against, in_favour])
         against, in_favour = randomness.add_laplace(votes, scale, threads=self.threads)
         return Tallies(against, in_favour, variance)
 
-    def model(
-        self, data: Ratings, tallies: Tallies, spec: PrivacySpec, t: float, randomness: Randomness,
+    def concluded(
+        self, data: Crowd, tallies: Tallies, spec: PrivacySpec, t: float, randomness: Randomness,
         *, ledger_after: Release | bool = False,
-    ) -> FactorModel:  # fmt: skip
+    ) -> Release:  # fmt: skip
         """Everything after the noise: it reads the tallies and public values alone.
 
         With a ledger, `ledger_after` is the release before, or True for the first one.
@@ -157,8 +179,7 @@ class Tally:
             ledger_after=ledger_after,
         )  # fmt: skip
         known = self.estimates(data, tallies, spec, t)
-        release = effects_release(data, self.items, tallies, known, certificate)
-        return FactorModel(release, data, threads=self.threads)
+        return effects_release(data, self.items, tallies, known, certificate)
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
@@ -169,14 +190,16 @@ class Tally:
         t, levels = self.declared_threshold(spec), spec.levels(data)
         budgets = np.where(spends.raised(levels), spends.remaining(levels), 0.0)
         units = self.units(data, budgets, t, randomness)
-        tallies = added_up(self.noisy_tallies(data, units, t, randomness), before, data.items)
-        model = self.model(data, tallies, spec, t, randomness, ledger_after=before or True)
+        votes = np.stack(count_votes(data, units, self.threads))
+        tallies = added_up(self.noisy_tallies(votes, t, randomness), before, data.items)
+        release = self.concluded(data, tallies, spec, t, randomness, ledger_after=before or True)
         weighed = self.personalisation == "weigh"
         costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)
+        model = FactorModel(release, data, threads=self.threads)
         return Batch(model, costs, np.zeros_like(costs))
 
     def estimates(
-        self, data: Ratings, tallies: Tallies, spec: PrivacySpec, t: float
+        self, data: Crowd, tallies: Tallies, spec: PrivacySpec, t: float
     ) -> tuple[Features, Effects]:
         """What is publicly known of the items, and what the tallies say of them."""
         features = encode(self.items, len(tallies), self.groups)
@@ -186,8 +209,12 @@ class Tally:
         return features, estimate(tallies, data.scale, features, ratio)
 
 
+def _themselves(part: Ratings) -> Ratings:
+    return part
+
+
 def effects_release(
-    data: Ratings,
+    data: Crowd,
     items: Items | None,
     tallies: Tallies,
     known: tuple[Features, Effects],
