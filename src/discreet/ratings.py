@@ -36,7 +36,7 @@ T_co = TypeVar("T_co", covariant=True)
 class Held(Protocol[T_co]):
     """What was prepared from the ratings of sets of people; nobody is in two of them."""
 
-    def add_up(self, contribution: Callable[[T_co], Integers]) -> Integers:
+    def add_up(self, contribution: Callable[[T_co], Integers], shape: tuple[int, ...]) -> Integers:
         """The sum of all sets' contributions: integers, so it does not depend on the sets."""
         ...
 
@@ -72,9 +72,9 @@ class HeldHere(Generic[T]):
 
     state: T
 
-    def add_up(self, contribution: Callable[[T], Integers]) -> Integers:
+    def add_up(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
         """The contribution of the only set."""
-        return contribution(self.state)
+        return contribution(self.state).reshape(shape)
 
 
 class Order(NamedTuple):

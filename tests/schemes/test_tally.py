@@ -115,7 +115,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, float]]:
     drawn: list[tuple[int, float]] = []
     monkeypatch.setattr(
         Randomness, "add_laplace",
-        lambda _self, sums, scale: drawn.append((sums.size, scale)) or sums,
+        lambda _self, sums, scale, **_: drawn.append((sums.size, scale)) or sums,
     )  # fmt: skip
     return drawn
 

@@ -89,7 +89,7 @@ def evaluate(
         parse.output_file(out)
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
     catalogue = parse.read_items(items, encoding)
-    spec = parse.privacy(privacy, data, max_level, min_level, default_level)
+    spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
     names = scheme or [o.SchemeName.TALLY]
     given = {

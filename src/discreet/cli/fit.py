@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from discreet.privacy.spec import PrivacySpec
     from discreet.progress import Progress
     from discreet.ratings import Ratings
-    from discreet.schemes.model import FactorModel, Publishing
+    from discreet.release import Release
+    from discreet.schemes.model import FactorModel, Publishing, Scheme
+
+
+_Levels = tuple[str | None, float | None, float | None, float | None]
 
 
 def fit(
@@ -67,6 +71,13 @@ def fit(
             "(tally, chorus). The file is created if need be; keep it as secret as the ratings."
         ),
     ] = None,
+    engine: Annotated[
+        o.EngineName,
+        typer.Option(
+            help="Where the ratings are: local (in memory), or stream (a Parquet file or folder, "
+            "or a CSV, of any size; tally and chorus; parts of it on disk while it runs)."
+        ),
+    ] = o.EngineName.LOCAL,
     trace: Annotated[
         bool,
         typer.Option("--trace", help="Show what was read and how it went (secret: for you alone)."),
@@ -88,6 +99,7 @@ def fit(
       discreet fit club --privacy groups --items club --out release
       discreet fit ratings.parquet --delta 1e-8 --items items.parquet
       discreet fit ratings.parquet --items items.parquet --ledger ledger.db --out release
+      discreet fit huge.parquet --engine stream --items items.parquet --privacy column
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
@@ -99,7 +111,6 @@ def fit(
         check_target(out)  # an unwritable place is better known before training
     if ledger is not None and scheme not in (o.SchemeName.TALLY, o.SchemeName.CHORUS):
         raise ParameterError(f"--ledger goes with --scheme tally or chorus: got {scheme}")
-    data = parse.read(ratings, columns, scale, keep, separator, encoding)
     catalogue = parse.read_items(items, encoding)
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
@@ -109,24 +120,74 @@ def fit(
         "neighbours": neighbours, "initial": initial,
     }  # fmt: skip
     [chosen] = parse.schemes([scheme], given, catalogue, threads)
-    spec = parse.privacy(privacy, data, max_level, min_level, default_level)
-    overrides = data.epsilon is not None and privacy not in (None, "column")
-    if overrides and not override_levels and scheme not in (o.SchemeName.PMF, o.SchemeName.BIAS):
-        raise SpecError(
-            f"--privacy {privacy} would replace the levels in the table's epsilon column, which "
-            "people chose: leave it away, or say --override-levels"
-        )
+    levels = (privacy, max_level, min_level, default_level)
+    if engine == o.EngineName.STREAM:
+        if ledger is not None or trace or separator is not None or encoding != "utf-8":
+            raise ParameterError(
+                "--engine stream goes without --ledger, --trace, --separator and --encoding"
+            )
+        table = (ratings, parse.mapping(columns), scale, keep)
+        release = _stream(chosen, table, levels, override_levels, seed)
+        release.save(out)
+        _done(release, out)
+        return
+    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    spec = _privacy(levels, data.epsilon is not None, chosen, override_levels)
     with show.progress_bar() as progress:
         if ledger is not None:
             model = _publish(cast("Publishing", chosen), data, spec, out, ledger, seed, progress)
         else:
             model = chosen.fit(data, spec, seed=seed, progress=progress)
             model.release.save(out)
-    console = show.console()
     if trace:
         _trace(data, model)
-    console.print(show.certificate(model.release.certificate))
+    _done(model.release, out)
+
+
+def _done(release: Release, out: Path) -> None:
+    console = show.console()
+    console.print(show.certificate(release.certificate))
     console.print(f"\nRelease saved to {out}. Next: discreet inspect {out}")
+
+
+def _privacy(
+    levels: _Levels, has_levels: bool, scheme: Scheme, override: bool
+) -> PrivacySpec | None:
+    """The specification; one that replaces what people chose must be asked for."""
+    from discreet.schemes.baseline import Bias
+    from discreet.schemes.pmf import PMF
+
+    spec = parse.privacy(levels[0], has_levels, *levels[1:])
+    replaces = has_levels and levels[0] not in (None, "column")
+    if replaces and not override and not isinstance(scheme, PMF | Bias):
+        raise SpecError(
+            f"--privacy {levels[0]} would replace the levels in the table's epsilon column, which "
+            "people chose: leave it away, or say --override-levels"
+        )
+    return spec
+
+
+def _stream(
+    scheme: Scheme, table: tuple[str, dict[str, str], str | None, str | None], levels: _Levels,
+    override: bool, seed: int | None,
+) -> Release:  # fmt: skip
+    from discreet.engines import fit_release
+    from discreet.engines.stream import open_stream
+    from discreet.schemes.chorus import Chorus
+    from discreet.schemes.tally import Tally
+
+    if not isinstance(scheme, Tally | Chorus):
+        raise ParameterError("--engine stream goes with --scheme tally or chorus")
+    source, columns, scale, keep = table
+    with (
+        show.progress_bar() as progress,
+        open_stream(
+            source, columns, scale=(1, 5) if scale is None else parse.scale_of(scale), keep=keep,
+            progress=progress,
+        ) as stream,
+    ):  # fmt: skip
+        spec = _privacy(levels, stream.has_levels, scheme, override)
+        return fit_release(scheme, stream, spec, seed=seed, progress=progress)
 
 
 def _publish(

@@ -8,6 +8,13 @@ from typing import Annotated
 import typer
 
 
+class EngineName(StrEnum):
+    """Where the ratings are."""
+
+    LOCAL = "local"
+    STREAM = "stream"
+
+
 class SchemeName(StrEnum):
     """The schemes by their names on the command line."""
 

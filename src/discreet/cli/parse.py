@@ -29,7 +29,7 @@ def read(
     return load_ratings(
         source,
         mapping(columns),
-        scale=None if scale is None else _scale(scale),
+        scale=None if scale is None else scale_of(scale),
         keep=keep,
         separator=delimiter(separator),
         encoding=encoding,
@@ -55,16 +55,17 @@ def read_items(source: str | None, encoding: str) -> Items | None:
 
 def privacy(
     text: str | None,
-    ratings: Ratings,
+    has_levels: bool,
     max_level: float | None,
     min_level: float | None,
     default_level: float | None,
 ) -> PrivacySpec | None:
-    """A specification from words such as 'uniform:0.1' or 'groups:f_c=0.2'."""
+    """A specification from words such as 'uniform:0.1' or 'groups:f_c=0.2'; by default the table's
+    epsilon column, if it has one."""
     from discreet.privacy.spec import PrivacySpec
 
     if text is None:
-        if ratings.epsilon is None:
+        if not has_levels:
             return None
         text = "column"
     kind, _, rest = text.partition(":")
@@ -212,7 +213,8 @@ def _number(name: str, text: str | None, more: str = "") -> float:
         raise ParameterError(f"{name} must be a number{more}: got {text!r}") from None
 
 
-def _scale(text: str) -> tuple[float, float]:
+def scale_of(text: str) -> tuple[float, float]:
+    """A rating scale as it is typed: LO:HI."""
     lo, colon, hi = text.partition(":")
     if not colon:
         raise ParameterError(f"--scale must be LO:HI, such as 0.5:5: got {text!r}")

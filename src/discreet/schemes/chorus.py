@@ -42,6 +42,7 @@ from discreet.schemes.directions import (
 )
 from discreet.schemes.effects import Directions, Effects
 from discreet.schemes.model import Batch, FactorModel
+from discreet.schemes.pmf import over_catalogue
 from discreet.schemes.tally import Tally, added_up, count_votes, effects_release, weight_ratio
 from discreet.tallies import ONE_VOTE, Tallies
 
@@ -120,10 +121,6 @@ class Chorus:
     ) -> FactorModel:
         """Probe, tally, sing; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
-        if self.publications != 1:
-            raise ParameterError(
-                f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
-            )
         release = self.release(data, spec, seed=seed, progress=progress)
         return FactorModel(release, data, threads=self.threads)
 
@@ -136,6 +133,10 @@ class Chorus:
         progress: Progress = silent,
     ) -> Release:
         """The release alone, of ratings over the catalogue, wherever they are."""
+        if self.publications != 1:
+            raise ParameterError(
+                f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
+            )
         randomness = Randomness(seed)
         made = self._make(data, spec, spec.levels, randomness, None, progress)
         certificate = self._certificate(spec, randomness)
@@ -143,10 +144,14 @@ class Chorus:
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
         """The specification, and the ratings over the catalogue."""
+        return self.checked(spec), over_catalogue(ratings, self.items)
+
+    def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
+        """The specification (by default the table's epsilon column), if all parameters are fit."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
         require_count("publications", self.publications)
-        return self._tally.prepare(ratings, spec)
+        return self._tally.checked(spec)
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
@@ -311,7 +316,7 @@ class ByPerson:
     def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
         self.tally, self.budget, self.randomness = tally, budget, randomness
         self.mu = gaussian_mu(budget.t, budget.delta)
-        self.exact = data.held(self.units).add_up(self._votes)
+        self.exact = data.held(self.units).add_up(self._votes, (2, len(data.items)))
 
     def units(self, part: Ratings) -> tuple[Ratings, NDArray[np.int32]]:
         """Some people's records, and the weight of each in units of 2^-20 votes."""
@@ -432,7 +437,7 @@ class Voices:
 
     def exact_sums(self, z: Array) -> Integers:
         """Sum over people of a_ij u_i, in integers: secret, and the same in any order."""
-        return self.contributions.add_up(partial(self.sums_of, z, self.threads))
+        return self.contributions.add_up(partial(self.sums_of, z, self.threads), z.shape)
 
     @staticmethod
     def sums_of(z: Array, threads: int, some: Contributions) -> Integers:

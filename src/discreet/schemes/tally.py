@@ -98,6 +98,10 @@ class Tally:
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
         """The specification, and the ratings over the catalogue."""
+        return self.checked(spec), over_catalogue(ratings, self.items)
+
+    def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
+        """The specification (by default the table's epsilon column), if all parameters are fit."""
         require_choice("personalisation", self.personalisation, PERSONALISATIONS)
         require_choice("neighbours", self.neighbours, tuple(Neighbours))
         require_choice("unit", self.unit, UNITS)
@@ -112,7 +116,7 @@ class Tally:
             )
         if self.neighbours == Neighbours.REPLACE and self.personalisation == "sample":
             raise ParameterError("sampling amplifies nothing under REPLACE: use 'weigh'")
-        return require_spec(spec or PrivacySpec.column()), over_catalogue(ratings, self.items)
+        return require_spec(spec or PrivacySpec.column())
 
     def declared_threshold(self, spec: PrivacySpec) -> float:
         """t as it was declared, never computed from the ratings."""
@@ -149,7 +153,7 @@ class Tally:
             units = self.units(part, levels_of(part), t, randomness)
             return np.stack(count_votes(part, units, self.threads))
 
-        return data.held(_themselves).add_up(of_some)
+        return data.held(_themselves).add_up(of_some, (2, len(data.items)))
 
     def noisy_tallies(self, votes: Integers, t: float, randomness: Randomness) -> Tallies:
         """The mechanism: integer sums, and discrete Laplace noise on every item there is."""

@@ -1,0 +1,24 @@
+"""Engines: ratings that are not in memory, asked for the same integer sums over people."""
+
+from __future__ import annotations
+
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.ratings import Crowd
+from discreet.release import Release
+from discreet.schemes.chorus import Chorus
+from discreet.schemes.tally import Tally
+
+
+def fit_release(
+    scheme: Tally | Chorus,
+    crowd: Crowd,
+    spec: PrivacySpec | None = None,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """The release that `scheme.fit` would make of the same ratings in memory, bit for bit."""
+    checked = scheme.checked(spec)
+    data = crowd if scheme.items is None else crowd.with_items(scheme.items.ids)
+    return scheme.release(data, checked, seed=seed, progress=progress)

@@ -1,0 +1,139 @@
+"""Tables larger than memory, on one machine: split by people onto disk once, then part by part."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import polars as pl
+
+from discreet.columns import choose_columns
+from discreet.errors import DataError, DataMissingError, OutputError
+from discreet.ids import Ids
+from discreet.progress import Progress, silent
+from discreet.ratings import Integers, Ratings
+from discreet.scale import RatingScale
+
+ROWS = 5_000_000
+"""So many ratings are in memory at a time: about 0.3 GB in the mechanism's arrays."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """Ratings on disk, in parts: nobody has ratings in two of them."""
+
+    items: Ids
+    scale: RatingScale
+    parts: tuple[tuple[Path, ...], ...]
+    has_levels: bool
+    """Whether the table has an epsilon column."""
+    keep: str | None = None
+
+    def with_items(self, catalogue: Ids) -> Stream:
+        """The same over a public catalogue."""
+        return replace(self, items=catalogue)
+
+    def held(self, prepare: Callable[[Ratings], T]) -> Streamed[T]:
+        """Every part is read and prepared anew each time it is asked for."""
+        return Streamed(self, prepare)
+
+    def load(self, part: int) -> Ratings:
+        """One part, checked like any table, over the catalogue."""
+        frame = pl.concat([pl.read_parquet(file) for file in self.parts[part]])
+        try:
+            data = Ratings.from_frame(frame, scale=self.scale, keep=self.keep)
+        except DataError as error:
+            raise DataError(f"{error} (rows are counted within one part of the table)") from None
+        return data.with_items(self.items)
+
+
+@dataclass(frozen=True, eq=False)
+class Streamed(Generic[T]):
+    """What is prepared from every part in turn."""
+
+    stream: Stream
+    prepare: Callable[[Ratings], T]
+
+    def add_up(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
+        """The sum over parts, one in memory at a time."""
+        total = np.zeros(shape, dtype=np.int64)
+        for part in range(len(self.stream.parts)):
+            total += contribution(self.prepare(self.stream.load(part)))
+        return total
+
+
+@contextmanager
+def open_stream(
+    source: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    scale: RatingScale | tuple[float, float] = (1, 5),
+    keep: str | None = None,
+    rows: int = ROWS,
+    folder: str | Path | None = None,
+    progress: Progress = silent,
+) -> Iterator[Stream]:
+    """Split a Parquet file, a folder of them, or a CSV by people; the parts go when it closes.
+
+    They are as secret as the ratings: in a folder that only its owner can read, in `folder` or
+    where temporary files are kept. They take about as much room as the table.
+    """
+    scan, chosen = _scan(Path(source), columns or {})
+    try:
+        place = tempfile.TemporaryDirectory(prefix="discreet-", dir=folder)
+    except OSError as error:
+        raise OutputError(f"cannot keep parts in {folder}: {error}") from None
+    with place as name:
+        table = scan.select(pl.col(theirs).alias(ours) for ours, theirs in chosen.items())
+        try:
+            count = int(table.select(pl.len()).collect(engine="streaming").item())
+            if count == 0:
+                raise DataError(f"{source}: the ratings table is empty: it needs at least one row")
+            items = Ids.of(
+                table.select(pl.col("item").unique()).collect(engine="streaming")["item"], "item"
+            )
+            files = _split(table, count, rows, Path(name), progress)
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"{source}: cannot be read as a table: {error}") from None
+        yield Stream(items, RatingScale.of(scale), files, "epsilon" in chosen, keep)
+
+
+def _scan(source: Path, columns: Mapping[str, str]) -> tuple[pl.LazyFrame, dict[str, str]]:
+    if not source.exists():
+        raise DataMissingError(f"no file or folder {source}: check the path")
+    if source.suffix.lower() == ".csv":
+        ids = {columns.get(name, name): pl.String for name in ("user", "item")}
+        scan = pl.scan_csv(source, schema_overrides=ids)
+    else:
+        scan = pl.scan_parquet(source / "**" / "*.parquet" if source.is_dir() else source)
+    try:
+        return scan, choose_columns(scan.limit(1).collect(), columns)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{source}: the stream engine reads Parquet (a file or a folder) and CSV: {error}"
+        ) from None
+
+
+def _split(
+    table: pl.LazyFrame, count: int, rows: int, folder: Path, progress: Progress
+) -> tuple[tuple[Path, ...], ...]:
+    """One pass over the table; every slice leaves a file in each part that it has people of."""
+    parts = -(-count // rows)
+    files: list[list[Path]] = [[] for _ in range(parts)]
+    slices = range(0, count, rows)
+    for number, first in enumerate(slices):
+        progress("split by people", number, len(slices))
+        frame: Any = table.slice(first, rows).collect(engine="streaming")
+        owner = frame["user"].cast(pl.String).hash(seed=0) % parts
+        for part in owner.unique().to_list():
+            path = folder / f"{part}-{number}.parquet"
+            frame.filter(owner == part).write_parquet(path)
+            files[part].append(path)
+    progress("split by people", len(slices), len(slices))
+    return tuple(tuple(some) for some in files if some)
