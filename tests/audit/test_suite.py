@@ -106,10 +106,10 @@ PERSON = ["person below t", "person at t"]
         (Tally(), THREE + QUIET),
         (Tally(personalisation="sample"), THREE + QUIET),
         (Tally(unit="person"), PERSON + QUIET),
-        (Tally(neighbours=Neighbours.REPLACE), ["value replaced, at t"]),
+        (Tally(neighbours=Neighbours.REPLACE), ["value replaced, at t", *QUIET]),
         (Chorus(delta=1e-3, factors=2), THREE + LOUD),
         (Chorus(delta=1e-3, unit="person"), PERSON + LOUD[:1]),
-        (Chorus(delta=1e-3, neighbours=Neighbours.REPLACE), ["value replaced, at t"]),
+        (Chorus(delta=1e-3, neighbours=Neighbours.REPLACE), ["value replaced, at t", LOUD[0]]),
         (PDPPMF(gamma=1.0, factors=2), ["record below t, U trained", "record at t, U trained"]),
         (PMF(factors=2), ["one record of many, through fit"]),
     ],
@@ -132,7 +132,7 @@ def test_several_publications_are_audited_together(small: Ratings, tmp_path: Pat
     scheme = Chorus(delta=1e-4, factors=2, publications=3, threshold=0.5)
     model = publish(scheme, small, SPEC, out=tmp_path / "r", ledger=tmp_path / "l.db", seed=1)
     games = suite.games_for(model.release.certificate)
-    assert games[-1].case == "record above t, 4 publications"
+    assert games[-1].case == "record above t, tallies of 4 publications"
     assert games[-1].claimed == 1.0
     runs = games[0].play
     assert isinstance(runs, chorus.ChorusRuns)

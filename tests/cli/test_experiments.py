@@ -36,7 +36,9 @@ def test_what_cannot_be_reproduced_is_said(table: Path, tmp_path: Path) -> None:
     assert "2, 3, 4 or 5" in refused("reproduce", "--data", table, "--figure", "7")
     assert "not here" in refused("reproduce", "--data", "ml-1m", DISCREET_DATA=str(tmp_path),
                                  XDG_CACHE_HOME=str(tmp_path))  # fmt: skip
-    assert "item table goes with" in refused("reproduce", "--data", "club", "--items", "x.csv")
+    assert "bring theirs along" in refused("reproduce", "--data", "club", "--items", "x.csv")
+    assert "workers must be" in refused("reproduce", "--data", "club", "--workers", "0")
+    assert "tally has none" in refused("sweep", table, "--scheme", "tally", "--factors", "2")
 
 
 def test_a_sweep_measures_a_grid_and_warns(table: Path, tmp_path: Path) -> None:

@@ -267,7 +267,10 @@ def games_for(
     the noise.
     """
     if neighbours == Neighbours.REPLACE:
-        return [at_visible_delta(replaced_game(t, delta, exact=exact))]
+        whole = replaced_game(t, delta, exact=exact)
+        assert isinstance(whole.play, ChorusRuns)
+        half = chorus_game("noise times 0.5", replace(whole.play, noise=_Halved), control=True)
+        return [at_visible_delta(game) for game in (whole, half)]
     found = games(t, delta, unit, exact=exact)
     found += controls(t, delta, (unit,), exact=exact, quiet=_Halved)
     return [at_visible_delta(game) for game in found]

@@ -115,7 +115,9 @@ def chorus_game(t: float, n: int) -> Game:
     """A level above t, in parts: the sum of all publications is within it."""
     scheme = Chorus(threshold=t, publications=n, factors=0)
     pair = four_people(t).at_level(2 * t)
-    return _game(LedgerRuns(scheme, pair, t, n + 1), f"record above t, {n + 1} publications")
+    return _game(
+        LedgerRuns(scheme, pair, t, n + 1), f"record above t, tallies of {n + 1} publications"
+    )
 
 
 def control() -> Game:

@@ -60,12 +60,12 @@ def games_for(certificate: Certificate, *, exact: bool = False) -> list[Game]:
     incremental = certificate.variant == INCREMENTAL
     if certificate.scheme == "Tally":
         if neighbours == Neighbours.REPLACE:
-            return [tally.replaced_game(t)]
+            return [tally.replaced_game(t), tally.replaced_game(t, quiet=True)]
         personalisation = certificate.personalisation
         found = tally.games(t, personalisation, unit)
         if incremental and personalisation == "weigh":
             found.append(over_time.tally_game(t))
-        return [*found, *tally.quiet(t, unit)]
+        return [*found, *tally.quiet(t, unit, personalisation)]
     if certificate.scheme == "Chorus":
         n = int(given.get("publications", 1))
         delta = float(given.get("delta", certificate.delta))

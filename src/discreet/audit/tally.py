@@ -111,16 +111,17 @@ def games(t: float = 1.0, personalisation: str | None = None, unit: str = "ratin
     ]
 
 
-def replaced_game(t: float) -> Game:
+def replaced_game(t: float, *, quiet: bool = False) -> Game:
     """Under REPLACE: the value changes from one end of the scale to the other."""
-    scheme, pair = Tally(neighbours=Neighbours.REPLACE, threshold=t), four_people(t).replaced()
+    kind, case = (_Quiet, "noise times 0.8") if quiet else (Tally, "value replaced, at t")
+    scheme, pair = kind(neighbours=Neighbours.REPLACE, threshold=t), four_people(t).replaced()
     runs = TallyRuns(scheme, pair, t)
     x, y = (votes_of(scheme, pair.side(side), t)[1::2] for side in (True, False))
     # Counts are public, so votes in favour tell all.
     known = laplace_ratio(x, y, 1 / t)
     return Game(
-        "Tally", "weigh", "value replaced, at t", t, runs, lambda seen: known(seen[:, 1::2]),
-        proven=True,
+        "Tally", "weigh", case, t, runs, lambda seen: known(seen[:, 1::2]),
+        proven=not quiet, control=quiet,
     )  # fmt: skip
 
 
@@ -168,10 +169,19 @@ class _Unweighted(Tally):
         return super().units(data, np.full_like(levels, t), t, randomness)
 
 
-def quiet(t: float, unit: str = "rating") -> list[Game]:
+def quiet(t: float, unit: str = "rating", personalisation: str = "weigh") -> list[Game]:
     """Tally with its noise times 0.8."""
     pair = whole_person(4, t) if unit == "person" else four_people(t)
-    return [tally_game(_Quiet(unit=unit), pair, "noise times 0.8", t=t, noise=0.8, control=True)]
+    return [
+        tally_game(
+            _Quiet(unit=unit, personalisation=personalisation),
+            pair,
+            "noise times 0.8",
+            t=t,
+            noise=0.8,
+            control=True,
+        )
+    ]
 
 
 def controls() -> list[Game]:

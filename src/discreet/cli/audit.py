@@ -13,6 +13,7 @@ from discreet.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.audit.game import Finding
+    from discreet.privacy.certificate import Certificate
     from discreet.ratings import Ratings
 
 
@@ -32,7 +33,7 @@ def audit(
         typer.Option(
             metavar="RATINGS",
             help="Instead: what single records of this table lose to the printed scheme with the "
-            "paper's parameters, given U.",
+            "paper's parameters (t = 0.39 whatever levels the table has), given U.",
         ),
     ] = None,
     thorough: Annotated[
@@ -80,6 +81,8 @@ def audit(
     if release is not None and ratings is not None:
         raise ParameterError("--ratings places a canary for the whole audit: leave --release away")
     if paper is not None:
+        if thorough or (release, ratings, runs, fits) != (None, None, None, None):
+            raise ParameterError("--paper goes with --json, --figure and --seed only")
         _paper_setting(_read(paper), json, figure, seed)
         return
     data = None if ratings is None else _read(ratings)
@@ -89,7 +92,8 @@ def audit(
         else:
             from discreet.release import Release
 
-            games = suite.games_for(Release.load(release).certificate, exact=thorough)
+            certificate = Release.load(release).certificate
+            games = suite.games_for(certificate, exact=thorough)
         findings: list[Finding] = []
 
         def found(finding: Finding) -> None:
@@ -98,18 +102,21 @@ def audit(
 
         usual = suite.RUNS if release is None else suite.RELEASE_RUNS
         usual = suite.THOROUGH_RUNS if thorough else usual
+        usual_fits = suite.THOROUGH_FITS if thorough else suite.FITS
         interrupted = False
         try:
             suite.audit(
                 games,
-                runs=runs or usual,
-                fits=fits or (suite.THOROUGH_FITS if thorough else suite.FITS),
+                runs=usual if runs is None else runs,
+                fits=usual_fits if fits is None else fits,
                 seed=seed,
                 found=found,
                 progress=progress,
             )
         except KeyboardInterrupt:
             interrupted = True
+    if release is not None:
+        _about_release(certificate)
     _show(findings)
     if figure is not None and findings:
         from discreet.audit.figures import draw_audit
@@ -121,6 +128,28 @@ def audit(
         raise typer.Exit(130)
     if suite.alarms(findings):
         raise typer.Exit(1)
+
+
+def _about_release(certificate: Certificate) -> None:
+    console = show.console()
+    delta = f", delta {certificate.delta:g}" if certificate.delta else ""
+    console.print(
+        f"Certificate: {certificate.scheme}, {certificate.variant}, {certificate.status}; levels: "
+        f"{certificate.levels}; t = {certificate.threshold}{delta}."
+    )
+    if certificate.entropy != "operating system":
+        console.print(
+            f"This release was {certificate.entropy}. The audit is about its mechanism.",
+            style="bold red",
+        )
+    if certificate.scheme == "Chorus":
+        console.print(
+            "Its rounds are a curve of guarantees. The claims below are the curve's where an audit "
+            "can see them, at a larger delta and a smaller epsilon than the certificate's."
+        )
+    if "of the training levels" in certificate.threshold:
+        console.print("t was computed from the ratings and is not known: the audit takes t = 1.")
+    console.print()
 
 
 def _read(source: str) -> Ratings:
@@ -213,7 +242,8 @@ def _show(findings: list[Finding]) -> None:
     blunt = suite.blunt(findings)
     if blunt:
         console.print(
-            f"{len(blunt)} broken on purpose not refuted: take more runs.", style="yellow"
+            f"{len(blunt)} broken on purpose not refuted: so few runs prove little, here or above.",
+            style="yellow",
         )
 
 

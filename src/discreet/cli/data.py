@@ -65,7 +65,7 @@ def reduce(
     ratings: Annotated[str, typer.Argument(help="A table, a data set, or the original files.")],
     users: Annotated[int, typer.Option(help="How many people, drawn at random.")] = 7128,
     seed: Annotated[int, typer.Option(help="Which of the possible draws.")] = 0,
-    out: Annotated[Path, typer.Option(help="The table to write: .parquet or .csv.")] = Path(
+    out: Annotated[Path, typer.Option(help="The table to write: .parquet, .csv or .json.")] = Path(
         "reduced.parquet"
     ),
 ) -> None:
@@ -79,6 +79,6 @@ def reduce(
     from discreet.io import datasets
 
     target = parse.output_file(out)
-    data = datasets.load_ratings(ratings)
-    show.save_table(data.of_some_people(users, seed).to_frame(), target)
-    typer.echo(target)
+    some = datasets.load_ratings(ratings).of_some_people(users, seed)
+    show.save_table(some.to_frame(), target)
+    typer.echo(f"{target}: {len(some):,} ratings of {users:,} people")

@@ -142,12 +142,18 @@ def fit(
     if trace:
         _trace(data, model)
     _done(model.release, out)
+    if scheme == o.SchemeName.CHORUS and model.release.certificate.delta > 1 / len(data):
+        typer.echo(
+            "Warning, for you alone: delta is above one over the number of ratings; a mechanism "
+            "that shows some ratings as they are could keep such a promise.", err=True,
+        )  # fmt: skip
 
 
 def _done(release: Release, out: Path) -> None:
     console = show.console()
     console.print(show.certificate(release.certificate))
-    console.print(f"\nRelease saved to {out}. Next: discreet inspect {out}")
+    console.print(f"\n{show.contents(release)}")
+    console.print(f"Release saved to {out}. Next: discreet inspect {out}")
 
 
 def _privacy(
@@ -199,7 +205,15 @@ def _publish(
 
     if not ledger.exists():
         typer.echo(f"A new ledger begins at {ledger}: nothing has been spent before.", err=True)
-    return publish(scheme, data, spec, out=out, ledger=Ledger(ledger), seed=seed, progress=progress)
+    opened = Ledger(ledger)
+    before = opened.summary()["total"]
+    model = publish(scheme, data, spec, out=out, ledger=opened, seed=seed, progress=progress)
+    if opened.summary()["total"] == before:
+        typer.echo(
+            "For you alone: no rating had anything left to spend, so this release adds noise only.",
+            err=True,
+        )
+    return model
 
 
 def _trace(data: Ratings, model: FactorModel) -> None:

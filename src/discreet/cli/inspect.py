@@ -35,10 +35,7 @@ def inspect(
         return
     console = show.console()
     console.print(show.certificate(loaded.certificate))
-    console.print(
-        f"\n{len(loaded.items)} items in the catalogue, {loaded.item_factors.shape[1]} factors "
-        f"each, ratings {loaded.scale}. The files match the certificate."
-    )
+    console.print(f"\n{show.contents(loaded)} The files match the certificate.")
 
 
 def _ledger(path: Path, *, as_json: bool) -> None:

@@ -74,5 +74,5 @@ def reproduce(
     ]
     heads = ["the paper says", "data set", "verdict", "measured"]
     console.print(show.table(None, heads, rows, right=9))
-    console.print(f"\n{ran} cells run, the others were there. Report: {page}")
+    console.print(f"\n{ran} cells run now; what was there was kept. Report: {page}")
     console.print(show.SECRET_RESULTS, style="yellow")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from discreet.privacy.certificate import Certificate
     from discreet.progress import Progress
+    from discreet.release import Release
 
 SECRET_RESULTS = (
     "These figures were computed from the ratings themselves, outside any mechanism: they are for "
@@ -75,6 +76,22 @@ def certificate(value: Certificate) -> Table:
     for name, text in rows:
         shown.add_row(name, text)
     return shown
+
+
+def contents(release: Release) -> str:
+    """What is in a release, in a sentence or two."""
+    count = release.item_factors.shape[1]
+    names = release.factor_names
+    hidden = sum(name.startswith("factor ") for name in names) if names else count
+    factors = f"{hidden} hidden factors" if hidden != 1 else "1 hidden factor"
+    public = f" and {count - hidden} public columns" if count > hidden else ""
+    text = f"{len(release.items)} items, {factors}{public} each, ratings {release.scale}."
+    if release.certificate.scheme == "Chorus" and not hidden:
+        text += (
+            " Noisy counts showed too few ratings for hidden factors at these levels: all of the "
+            "budget went into the tallies."
+        )
+    return text
 
 
 def _status(value: Certificate) -> str:

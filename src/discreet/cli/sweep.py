@@ -20,6 +20,9 @@ _NAMES = {
 }  # fmt: skip
 
 
+_WITH_T = {o.SchemeName.PDP_PMF, o.SchemeName.TALLY, o.SchemeName.CHORUS}
+
+
 def sweep(
     ratings: o.RatingsArgument,
     scheme: Annotated[
@@ -38,9 +41,10 @@ def sweep(
     items: o.ItemsOption = None,
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 3,
     workers: Annotated[int | None, typer.Option(help="Processes (default: every core).")] = None,
-    out: Annotated[Path, typer.Option(help="Where table, figure and finished cells go.")] = Path(
-        "sweep"
-    ),
+    out: Annotated[
+        Path,
+        typer.Option(help="Where the table and figure of this sweep, and all finished cells, go."),
+    ] = Path("sweep"),
 ) -> None:
     """Measure how accurate each scheme is at each privacy level, and draw the curve.
 
@@ -60,6 +64,10 @@ def sweep(
     for name in chosen:
         if name not in _NAMES:
             raise ParameterError(f"--scheme {name} has no privacy to sweep over")
+    if factors and set(chosen) == {o.SchemeName.TALLY}:
+        raise ParameterError("--factors goes with pmf, dp-pmf, pdp-pmf and chorus: tally has none")
+    if thresholds and not set(chosen) & _WITH_T:
+        raise ParameterError("--thresholds goes with tally, chorus and pdp-pmf")
     source = find_source(ratings, items)
     try:
         with show.progress_bar() as progress:

@@ -118,7 +118,7 @@ def _draw(figure: dict[str, Any], data: str, path: Path) -> None:
 def about(sources: Sequence[str], folds: int, table: pl.DataFrame) -> str:
     """One line on what was run."""
     seconds = float(table.unique(["data", "seconds", "fold"])["seconds"].sum())
-    took = f"{seconds / 3600:.1f} hours" if seconds > 5400 else f"{seconds / 60:.0f} minutes"
+    took = f"{seconds / 3600:.1f} hours" if seconds > 5400 else f"{seconds / 60:.1f} minutes"
     names = ", ".join(sources)
     gone = table.filter(pl.col("rmse").is_null())["series"].unique(maintain_order=True).to_list()
     diverged = (

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, require_count
 from discreet.evaluate.splits import folds_of
 from discreet.experiments.cells import Cell, Job, Source, Store, options, run_cells
 from discreet.experiments.paper import cells_of, delta_for, figure_points, results
@@ -51,14 +51,18 @@ def reproduce(
     paths = [name for name in data if name not in datasets.DATA_SETS]
     if len(items) > len(paths):
         raise ParameterError(
-            f"an item table goes with a table of your own: got {len(items)} for {len(paths)}"
+            f"got {len(items)} item tables for {len(paths)} tables of your own: data sets that are "
+            "known by name bring theirs along"
         )
     tables = dict(zip(paths, items, strict=False))
+    if workers is not None:
+        require_count("workers", workers)
+    sources = {name: find_source(name, tables.get(name)) for name in data}
+    for source in sources.values():
+        folds_of(source.load(), folds)
     store, ran = Store(out / "cells"), 0
     asked = _asked(out)
-    for name in data:
-        source = find_source(name, tables.get(name))
-        folds_of(source.load(), folds)
+    for name, source in sources.items():
         chosen = list(figures or default_figures(name))
         before = asked.get(source.name, {}).get("figures", [])
         asked[source.name] = {

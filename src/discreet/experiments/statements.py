@@ -222,7 +222,9 @@ def verdicts(means: pl.DataFrame, cdf: pl.DataFrame) -> list[Verdict]:
             for name in names
             if (result := check(means, cdf, name)) is not None
         ]
-        found += own or [Verdict(statement, place, "-", OPEN, "no results of these data sets")]
+        found += own or [
+            Verdict(statement, place, "-", OPEN, "needs that figure of these data sets")
+        ]
     found.append(_larger_is_steadier(means, names))
     return found
 

@@ -11,8 +11,8 @@ from discreet.privacy.personalise import DATA_THRESHOLDS
 from discreet.release import Release
 
 _REFUTED = (
-    "The paper claims epsilon-differential privacy for every rating. The claim does not hold as "
-    "printed: on small examples an attack proves a loss of more than twice the claimed epsilon."
+    "The paper claims epsilon-differential privacy for every rating. The claim does not hold: on "
+    "small examples an attack proves a loss of more than twice the claimed epsilon."
 )
 _GIVEN_U = (
     "For every data set D and every record z in it, the item factors computed from D and from D "
