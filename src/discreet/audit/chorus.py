@@ -91,7 +91,7 @@ class ChorusRuns:
     def __call__(self, with_record: bool, runs: int, seed: int) -> Array:
         """So many outcomes of one side."""
         randomness = self.noise(None if self.exact else seed)
-        purse, voices, plan = self._parts(copies(self.pair.side(with_record), runs), randomness)
+        purse, voices, plan = self.parts(copies(self.pair.side(with_record), runs), randomness)
         counts, _ = purse.probe(plan.probe)
         against, in_favour = purse.tallies(plan.tallies).votes()
         outcomes = [counts, against, in_favour]
@@ -114,7 +114,7 @@ class ChorusRuns:
         """One for every column of a transcript, in its order."""
         sides = []
         for side in (True, False):
-            purse, voices, plan = self._parts(self.pair.side(side), Randomness(0))
+            purse, voices, plan = self.parts(self.pair.side(side), Randomness(0))
             against, in_favour = purse.exact
             votes = [(against + in_favour), against, in_favour]
             fed = np.trunc(self.z * UNIT)
@@ -136,9 +136,10 @@ class ChorusRuns:
                 ratios.append(gauss_ratio(x, y, sigma))
         return ratios
 
-    def _parts(
+    def parts(
         self, table: Ratings, randomness: Randomness
     ) -> tuple[ByRating | ByPerson, Voices, Plan]:
+        """What draws counts and tallies, what sings, and how the budget is spent."""
         spec = PrivacySpec.column(max_level=max(self.scheme.threshold or 1.0, self.pair.level))
         purse = self.scheme.purse(table, spec, levels_of, randomness)
         flat = Effects(table.scale.middle, np.zeros(len(table.items)), np.ones(len(table.items)))
@@ -187,15 +188,13 @@ def at_visible_delta(game: Game) -> Game:
     """
     runs = game.play
     assert isinstance(runs, ChorusRuns)
-    purse, voices, plan = runs._parts(runs.pair.side(True), Randomness(0))
+    purse, _, plan = runs.parts(runs.pair.table, Randomness(0))
     level = float(min(runs.pair.level, runs.scheme.threshold or 1.0))
     if isinstance(purse, ByPerson):
-        weight, pure = gaussian_mu(level, runs.scheme.delta) / purse.mu, 0.0
-        mu = weight * purse.mu
+        mu, pure = gaussian_mu(level, runs.scheme.delta), 0.0
     else:
         weights = purse.weights(runs.pair.table, plan.share)[runs.pair.removed]
         mu, pure = float(weights[0]) * purse.rounds(plan.share), (1 - plan.share) * level
-    del voices
     delta = 0.3 * gaussian_delta(mu, 0.0)
     return replace(game, claimed=pure + gaussian_epsilon(mu, delta), delta=delta)
 
