@@ -12,10 +12,11 @@ from discreet.audit.setting import Setting
 from discreet.figure import canvas
 
 _MARKS = {
-    "Tally": ("o", "tab:blue", 0.94), "Chorus": ("s", "tab:green", 1.06),
-    "DP-PMF": ("^", "tab:orange", 0.88), "PDP-PMF": ("v", "tab:red", 1.13),
+    "Tally": ("o", "tab:blue", 0.97), "Chorus": ("s", "tab:green", 1.03),
+    "DP-PMF": ("^", "tab:orange", 0.94), "PDP-PMF": ("v", "tab:red", 1.06),
 }  # fmt: skip
-"""Marker, colour, and a little to the side so that marks do not hide each other."""
+"""Marker, colour, and how far marks move along the line, so that they do not hide each other and
+stay on their side of it."""
 
 
 def draw_audit(findings: list[Finding], path: Path) -> Path:
@@ -34,7 +35,7 @@ def draw_audit(findings: list[Finding], path: Path) -> Path:
             marker, colour, aside = _MARKS[game.scheme]
             label = f"{game.scheme}{', broken on purpose' if game.control else ''}"
             axes.scatter(
-                game.claimed * aside, max(finding.lower_bound, 0.01), marker=marker, s=42,
+                game.claimed * aside, max(finding.lower_bound, 0.01) * aside, marker=marker, s=42,
                 label=None if label in shown else label, edgecolors=colour, linewidths=1.4,
                 facecolors="none" if game.control else colour, alpha=0.85,
             )  # fmt: skip
