@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.cpu import dot_pairs, solve_ridge
+from discreet.kernels.cpu import add_family_scores, best_items, dot_pairs, solve_ridge
 from discreet.kernels.threads import even_ranges, row_ranges, run_ranges, thread_count
 
 Array = NDArray[Any]
@@ -77,7 +77,7 @@ def fold_in(shelf: Shelf, own: Own, how: FoldIn, threads: int | None = None) -> 
     """
     dtype = shelf.factors.dtype
     ptr, items, ratings = own
-    known = shelf.base[items] + shelf.factors[items] @ shelf.prior
+    typical = shelf.base + shelf.factors @ shelf.prior
     out = np.empty((len(ptr) - 1, shelf.factors.shape[1]), dtype=dtype)
     workers = thread_count(threads)
     run_ranges(
@@ -86,7 +86,7 @@ def fold_in(shelf: Shelf, own: Own, how: FoldIn, threads: int | None = None) -> 
         workers,
         ptr,
         items,
-        (ratings - known).astype(dtype),
+        (ratings - typical[items]).astype(dtype),
         shelf.factors,
         dtype.type(how.ridge),
         dtype.type(how.ridge_per_rating),
@@ -132,55 +132,49 @@ def score_pairs(
 
 
 def top_n(
-    shelf: Shelf, people: People, own: Own, n: int, *, exclude_rated: bool = True
+    shelf: Shelf,
+    people: People,
+    own: Own,
+    n: int,
+    *,
+    exclude_rated: bool = True,
+    threads: int | None = None,
 ) -> tuple[Array, Array, Array]:
     """The n best items for each person: (person, item, score), best first, ties by item order.
 
     Somebody with fewer than n unrated items gets as many as there are.
     """
-    n = min(n, len(shelf.base))
-    count = len(people.coefficients)
-    step = max(1, _BLOCK // max(1, len(shelf.base)))
-    blocks = []
+    workers = thread_count(threads)
+    count, items = len(people.coefficients), len(shelf.base)
+    best = np.full((count, min(n, items)), -1, dtype=np.int32)
+    score = np.empty(best.shape, dtype=shelf.factors.dtype)
+    step = max(1, _BLOCK // max(1, items))
     for lo in range(0, count, step):
         hi = min(lo + step, count)
-        scores = _score_block(shelf, people, lo, hi)
-        if exclude_rated:
-            rated = np.repeat(np.arange(hi - lo), np.diff(own.ptr[lo : hi + 1]))
-            scores[rated, own.items[own.ptr[lo] : own.ptr[hi]]] = -np.inf
-        blocks.append(_best(scores, n, lo))
-    if not blocks:
-        empty = np.empty(0, dtype=np.int64)
-        return empty, empty, np.empty(0)
-    who, what, score = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return who, what, score
+        ptr = own.ptr[lo : hi + 1] if exclude_rated else np.zeros(hi - lo + 1, dtype=np.int64)
+        scores = _score_block(shelf, people, lo, hi, workers)
+        run_ranges(
+            best_items, even_ranges(hi - lo, workers, least=2), workers,
+            scores, ptr, own.items, best[lo:hi], score[lo:hi],
+        )  # fmt: skip
+    who, place = np.nonzero(best >= 0)
+    return who, best[who, place], score[who, place].astype(np.float64)
 
 
-def _score_block(shelf: Shelf, people: People, lo: int, hi: int) -> Array:
+def _score_block(shelf: Shelf, people: People, lo: int, hi: int, workers: int) -> Array:
     """The scores of all items for the people lo..hi."""
-    scores = people.coefficients[lo:hi] @ shelf.factors.T + shelf.base
+    scores = people.coefficients[lo:hi] @ shelf.factors.T
+    scores += shelf.base
     for codes, keys, effects in zip(
         shelf.families, people.family_keys, people.family_effects, strict=True
     ):
         size = _families(codes)
         first, last = np.searchsorted(keys, [lo * size, hi * size])
-        table = np.zeros((hi - lo, size + 1), dtype=scores.dtype)  # the last column is for -1
+        table = np.zeros((hi - lo, size), dtype=scores.dtype)
         table[keys[first:last] // size - lo, keys[first:last] % size] = effects[first:last]
-        scores += table[:, codes]
+        ranges = even_ranges(hi - lo, workers, least=2)
+        run_ranges(add_family_scores, ranges, workers, table, codes, scores)
     return np.asarray(scores)
-
-
-def _best(scores: Array, n: int, first_person: int) -> tuple[Array, Array, Array]:
-    count, items = scores.shape
-    best = np.argpartition(scores, items - n, axis=1)[:, items - n :]
-    best.sort(axis=1)  # item order first, so that the stable sort below breaks ties by it
-    picked = np.take_along_axis(scores, best, axis=1)
-    order = np.argsort(-picked, axis=1, kind="stable")
-    best = np.take_along_axis(best, order, axis=1)
-    picked = np.take_along_axis(picked, order, axis=1)
-    who = np.repeat(np.arange(first_person, first_person + count), n)
-    kept = np.isfinite(picked).ravel()
-    return who[kept], best.ravel()[kept], picked.ravel()[kept].astype(np.float64)
 
 
 def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:

@@ -127,7 +127,9 @@ class Release:
         """`recommend` for many people at once: frame person (0, 1, ...), item, rank, score."""
         require_count("n", n)
         people = fold_in(self.shelf, own, self.fold_in, threads)
-        who, best, score = top_n(self.shelf, people, own, n, exclude_rated=exclude_rated)
+        who, best, score = top_n(
+            self.shelf, people, own, n, exclude_rated=exclude_rated, threads=threads
+        )
         return pl.DataFrame(
             {
                 "person": who,

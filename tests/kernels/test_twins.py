@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.errors import TypingError
 
 from discreet.kernels import cpu, reference, sha256
 from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
@@ -15,7 +16,7 @@ from tests.conftest import random_ratings
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 THREADS = pytest.mark.parametrize("threads", [1, 2])
-SIZES = pytest.mark.parametrize("d", [1, 2, 7, 20])
+SIZES = pytest.mark.parametrize("d", [1, 2, 7, 20, 64, 131])
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,40 @@ def test_the_gradient_equals_its_twin(data: Ratings, d: int, dtype: Any, threads
             np.testing.assert_allclose(
                 fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype]
             )
+
+
+@SIZES
+@DTYPES
+@THREADS
+def test_squared_errors_equal_their_twin(data: Ratings, d: int, dtype: Any, threads: int) -> None:
+    U, V = matrices(data, d, dtype)
+    order, r = sides(data, dtype)[0]
+    fast, slow = np.empty(len(U)), np.empty(len(U))
+    arrays = (order.ptr, order.cols, r, U, V)
+    run_ranges(cpu.squared_errors, row_ranges(order.ptr, threads), threads, *arrays, fast)
+    reference.squared_errors(0, len(U), *arrays, slow)
+    np.testing.assert_allclose(fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+def test_dealt_records_equal_their_twin(data: Ratings) -> None:
+    order = data.by_item
+    columns = (order.rows, order.cols, order.values)
+    pile_of = np.random.default_rng(3).integers(7, size=len(data), dtype=np.uint16)
+    outs = [[np.empty_like(column) for column in columns] for _ in range(2)]
+    starts = [
+        kernel(pile_of, 8, *columns, *out)  # the last pile stays empty
+        for kernel, out in zip((cpu.deal, reference.deal), outs, strict=True)
+    ]
+    assert (starts[0] == starts[1]).all()
+    for fast, slow in zip(*outs, strict=True):
+        assert (fast == slow).all()
+
+
+def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:
+    U, V = matrices(data, 6, np.float64)
+    order, r = sides(data, np.float64)[0]
+    with pytest.raises(TypingError, match="contiguous"):
+        cpu.squared_errors(0, 1, order.ptr, order.cols, r, U[:, ::2], V[:, ::2], np.empty(1))
 
 
 @SIZES

@@ -7,8 +7,17 @@ import math
 import numpy as np
 from numba import njit
 
-# Sums may be reordered (so they vectorise), but a NaN stays a NaN: divergence must be seen.
-_FAST = {"reassoc", "contract", "nsz"}
+from discreet.kernels.simd import (
+    FAST,
+    ROWS,
+    add_products,
+    fits_registers,
+    lanes,
+    padded,
+    row_gradient,
+    solve_tile,
+    subtract_products,
+)
 
 
 @njit(cache=True, nogil=True)
@@ -29,33 +38,69 @@ def counting_order(keys, size):  # type: ignore[no-untyped-def]
     return order, ptr
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True)
+def deal(pile_of, piles, rows, cols, r, rows_out, cols_out, r_out):  # type: ignore[no-untyped-def]
+    """The records pile by pile, in the order they had; returns where each pile starts."""
+    n = len(rows)
+    ptr = np.zeros(piles + 1, dtype=np.int64)
+    for k in range(n):
+        ptr[pile_of[k] + 1] += 1
+    for pile in range(piles):
+        ptr[pile + 1] += ptr[pile]
+    place = ptr[:-1].copy()
+    for k in range(n):
+        p = place[pile_of[k]]
+        rows_out[p], cols_out[p], r_out[p] = rows[k], cols[k], r[k]
+        place[pile_of[k]] = p + 1
+    return ptr
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _row_gradient(x, other, cols, r, lo, hi, total):  # type: ignore[no-untyped-def]
+    """total <- sum over lo <= k < hi of e_k z_k, e_k = r_k - x . z_k; returns the sum of e_k^2."""
+    d = len(x)
+    if fits_registers(d, x):
+        return row_gradient(x, other, cols, r, lo, hi, total)
+    total[:] = 0
+    errors = 0.0
+    for k in range(lo, hi):
+        z = other[cols[k]]
+        dot = x.dtype.type(0)
+        for a in range(d):
+            dot += x[a] * z[a]
+        error = r[k] - dot
+        for a in range(d):
+            total[a] += error * z[a]
+        errors += np.float64(error) * np.float64(error)
+    return errors
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared):  # type: ignore[no-untyped-def]
     """out[i] += step * sum over j of (r_ij - own_i . other_j) other_j, over records lo..hi."""
     d = own.shape[1]
     total = np.empty(d, dtype=own.dtype)
-    k = lo
-    while k < hi:
-        i = rows[k]
-        x = own[i]
-        total[:] = 0
-        errors = 0.0
-        while k < hi and rows[k] == i:
-            z = other[cols[k]]
-            dot = own.dtype.type(0)
-            for a in range(d):
-                dot += x[a] * z[a]
-            error = r[k] - dot
-            for a in range(d):
-                total[a] += error * z[a]
-            errors += np.float64(error) * np.float64(error)
-            k += 1
+    start = lo
+    while start < hi:
+        i = rows[start]
+        end = start + 1
+        while end < hi and rows[end] == i:
+            end += 1
+        squared[i] += _row_gradient(own[i], other, cols, r, start, end, total)
         for a in range(d):
             out[i, a] += step * total[a]
-        squared[i] += errors
+        start = end
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True)
+def squared_errors(lo, hi, ptr, cols, r, own, other, squared):  # type: ignore[no-untyped-def]
+    """squared[i] = sum over j of (r_ij - own_i . other_j)^2."""
+    unused = np.empty(own.shape[1], dtype=own.dtype)
+    for i in range(lo, hi):
+        squared[i] = _row_gradient(own[i], other, cols, r, ptr[i], ptr[i + 1], unused)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def project_rows(lo, hi, U):  # type: ignore[no-untyped-def]
     """u_i <- u_i / max(1, |u_i|)."""
     d = U.shape[1]
@@ -69,58 +114,79 @@ def project_rows(lo, hi, U):  # type: ignore[no-untyped-def]
                 U[i, a] /= norm
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _add_gram(lo, hi, cols, r, other, A, b):  # type: ignore[no-untyped-def]
-    """A (lower half) += sum z z', b += sum r z; four records per pass over A save its traffic."""
-    d = other.shape[1]
-    k = lo
-    while k + 4 <= hi:
-        z0, z1, z2, z3 = other[cols[k]], other[cols[k + 1]], other[cols[k + 2]], other[cols[k + 3]]
-        r0, r1, r2, r3 = r[k], r[k + 1], r[k + 2], r[k + 3]
-        for a in range(d):
-            b[a] += r0 * z0[a] + r1 * z1[a] + r2 * z2[a] + r3 * z3[a]
-            p0, p1, p2, p3 = z0[a], z1[a], z2[a], z3[a]
-            for c in range(a + 1):
-                A[a, c] += p0 * z0[c] + p1 * z1[c] + p2 * z2[c] + p3 * z3[c]
-        k += 4
-    while k < hi:
-        z = other[cols[k]]
-        for a in range(d):
-            b[a] += r[k] * z[a]
-            for c in range(a + 1):
-                A[a, c] += z[a] * z[c]
-        k += 1
+@njit(cache=True, nogil=True)
+def _add_gram(A, Z, n, d):  # type: ignore[no-untyped-def]
+    """The upper half of A += sum over k < n of Z[k]' Z[k]; the lower half is left in any state."""
+    step = lanes(A)
+    for i in range(0, d, ROWS):
+        for j in range(i - i % step, d, step):
+            add_products(A, Z, n, i, j)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def _cholesky_solve(A, b):  # type: ignore[no-untyped-def]
-    """b <- A^-1 b from the lower half of A, which is overwritten by its Cholesky factor."""
-    d = len(b)
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _factor_corner(A, top, R):  # type: ignore[no-untyped-def]
+    """R <- the Cholesky factor of A[top:top+8, top:top+8], the reciprocals on its diagonal."""
+    for k in range(ROWS):
+        for a in range(k, ROWS):
+            R[k, a] = A[top + k, top + a]
+    for k in range(ROWS):
+        scale = R.dtype.type(1) / R.dtype.type(math.sqrt(R[k, k]))
+        R[k, k] = scale
+        for a in range(k + 1, ROWS):
+            R[k, a] *= scale
+        for a in range(k + 1, ROWS):
+            factor = R[k, a]
+            for c in range(a, ROWS):
+                R[a, c] -= factor * R[k, c]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _cholesky_solve(A, b, d):  # type: ignore[no-untyped-def]
+    """b <- A^-1 b from the upper half of A, which becomes the factor R with R'R = A.
+
+    Rows are finished in panels of eight: what the rows above subtract from a panel is a product of
+    tiles, like a Gram matrix. A is padded; the padding of its diagonal must be one.
+    """
+    corner = np.empty((ROWS, ROWS), dtype=A.dtype)
+    step = lanes(A)
+    for top in range(0, d, ROWS):
+        first = top - top % step
+        for j in range(first, d, step):
+            subtract_products(A, A, top, top, j)
+        _factor_corner(A, top, corner)
+        for j in range(first, d, step):
+            solve_tile(A, corner, top, j)
     for a in range(d):
-        for c in range(a + 1):
-            total = A[a, c]
-            for e in range(c):
-                total -= A[a, e] * A[c, e]
-            if a == c:
-                A[a, a] = math.sqrt(total)
-            else:
-                A[a, c] = total / A[c, c]
-    for a in range(d):
-        total = b[a]
-        for e in range(a):
-            total -= A[a, e] * b[e]
-        b[a] = total / A[a, a]
-    for a in range(d - 1, -1, -1):
         b[a] /= A[a, a]
-        for e in range(a):
-            b[e] -= A[a, e] * b[a]
+        factor = b[a]
+        for c in range(a + 1, d):
+            b[c] -= factor * A[a, c]
+    for a in range(d - 1, -1, -1):
+        total = b[a]
+        for c in range(a + 1, d):
+            total -= A[a, c] * b[c]
+        b[a] = total / A[a, a]
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True)
+def _start_with(A, d, diagonal):  # type: ignore[no-untyped-def]
+    """A <- diagonal times the identity, and one on the padding."""
+    A[:, :] = 0
+    for a in range(len(A)):
+        A[a, a] = diagonal if a < d else 1
+
+
+_GATHERED = 64
+"""Records whose rows are gathered before their products are added: a block stays in L1."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
     """out[i] = argmin_x 1/2 sum (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x."""
     d = other.shape[1]
-    A = np.empty((d, d), dtype=other.dtype)
+    width = padded(d, other)
+    A = np.empty((width, width), dtype=other.dtype)
+    Z = np.zeros((_GATHERED, width), dtype=other.dtype)
     b = np.empty(d, dtype=other.dtype)
     for i in range(lo, hi):
         start, end = ptr[i], ptr[i + 1]
@@ -129,26 +195,30 @@ def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, ou
             out[i, :] = 0
             continue
         own = i if len(linear) > 1 else 0
-        A[:, :] = 0
+        _start_with(A, d, penalty)
         for a in range(d):
-            A[a, a] = penalty
             b[a] = -linear[own, a]
-        _add_gram(start, end, cols, r, other, A, b)
-        _cholesky_solve(A, b)
+        for first in range(start, end, _GATHERED):
+            n = min(_GATHERED, end - first)
+            for k in range(n):
+                z, value = other[cols[first + k]], r[first + k]
+                for a in range(d):
+                    Z[k, a] = z[a]
+                    b[a] += value * z[a]
+            _add_gram(A, Z, n, d)
+        _cholesky_solve(A, b, d)
         for a in range(d):
             out[i, a] = b[a]
 
 
 @njit(cache=True, nogil=True)
 def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessian):  # type: ignore[no-untyped-def]
-    """g gets the gradient at v and, if wanted, H the lower half of the Hessian."""
+    """g gets the gradient at v and, if wanted, H the upper half of the Hessian."""
     d = len(v)
     for a in range(d):
         g[a] = ridge * v[a] + eta[a]
     if want_hessian:
-        H[:, :] = 0
-        for a in range(d):
-            H[a, a] = ridge
+        _start_with(H, d, ridge)
     for k in range(start, end):
         u = U[cols[k]]
         error = r[k]
@@ -159,7 +229,7 @@ def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessia
             g[a] -= slope * u[a]
         if want_hessian and slope == error:
             for a in range(d):
-                for c in range(a + 1):
+                for c in range(a, d):
                     H[a, c] += u[a] * u[c]
 
 
@@ -175,7 +245,8 @@ def _dot(x, y):  # type: ignore[no-untyped-def]
 def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  # type: ignore[no-untyped-def]
     """out[j] = argmin_v sum huber_kappa(r_ij - u_i . v) + ridge/2 |v|^2 + eta_j . v."""
     d = U.shape[1]
-    H = np.empty((d, d))
+    width = padded(d, U)
+    H = np.empty((width, width))
     v, w, g, g_next, direction = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty(d)
     for j in range(lo, hi):
         start, end, eta = ptr[j], ptr[j + 1], linear[j]
@@ -183,7 +254,7 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
         _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
         for _ in range(200):
             direction[:] = g
-            _cholesky_solve(H, direction)
+            _cholesky_solve(H, direction, d)
             slope, length, moved = _dot(g, direction), 1.0, False
             while length > 1e-10 and not moved:
                 for a in range(d):
@@ -268,7 +339,7 @@ def add_chorus(lo, hi, ptr, users, a, U, out):  # type: ignore[no-untyped-def]
             start = end
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def dot_pairs(lo, hi, rows, cols, U, V, out):  # type: ignore[no-untyped-def]
     """out[k] = u_rows[k] . v_cols[k]."""
     d = U.shape[1]
@@ -278,3 +349,52 @@ def dot_pairs(lo, hi, rows, cols, U, V, out):  # type: ignore[no-untyped-def]
         for a in range(d):
             dot += u[a] * v[a]
         out[k] = dot
+
+
+@njit(cache=True, nogil=True)
+def add_family_scores(lo, hi, table, codes, scores):  # type: ignore[no-untyped-def]
+    """scores[p, j] += table[p, codes[j]], nothing where the code is -1."""
+    for p in range(lo, hi):
+        for j in range(len(codes)):
+            if codes[j] >= 0:
+                scores[p, j] += table[p, codes[j]]
+
+
+_CHUNK = 64
+"""Scores of which only the largest is looked at, unless it belongs into the list."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _largest(scores, start, end):  # type: ignore[no-untyped-def]
+    most = scores[start]
+    for j in range(start, end):
+        most = max(most, scores[j])
+    return most
+
+
+@njit(cache=True, nogil=True)
+def best_items(lo, hi, scores, ptr, rated, out, best):  # type: ignore[no-untyped-def]
+    """The len(out[p]) largest finite scores of each row, largest first, ties in column order.
+
+    What person p rated, rated[ptr[p]:ptr[p+1]], is left out and its scores are overwritten; where
+    fewer are left, out[p] ends in -1.
+    """
+    n, items = out.shape[1], scores.shape[1]
+    for p in range(lo, hi):
+        row = scores[p]
+        for k in range(ptr[p], ptr[p + 1]):
+            row[rated[k]] = -np.inf
+        out[p, :] = -1
+        best[p, :] = -np.inf
+        for start in range(0, items, _CHUNK):
+            end = min(start + _CHUNK, items)
+            if not _largest(row, start, end) > best[p, n - 1]:
+                continue
+            for j in range(start, end):
+                score = row[j]
+                if score > best[p, n - 1]:
+                    place = n - 1
+                    while place > 0 and score > best[p, place - 1]:
+                        best[p, place], out[p, place] = best[p, place - 1], out[p, place - 1]
+                        place -= 1
+                    best[p, place], out[p, place] = score, j

@@ -33,6 +33,26 @@ def add_gradient(
     np.add.at(squared, i, error.astype(np.float64) ** 2)
 
 
+def squared_errors(
+    lo: int, hi: int, ptr: Array, cols: Array, r: Array, own: Array, other: Array, squared: Array
+) -> None:
+    """squared[i] = sum over j of (r_ij - own_i . other_j)^2."""
+    for i in range(lo, hi):
+        records = slice(ptr[i], ptr[i + 1])
+        error = r[records] - other[cols[records]] @ own[i]
+        squared[i] = np.sum(error.astype(np.float64) ** 2)
+
+
+def deal(
+    pile_of: Array, piles: int, rows: Array, cols: Array, r: Array,
+    rows_out: Array, cols_out: Array, r_out: Array,
+) -> Array:  # fmt: skip
+    """The records pile by pile, in the order they had; returns where each pile starts."""
+    order, ptr = counting_order(pile_of, piles)
+    rows_out[:], cols_out[:], r_out[:] = rows[order], cols[order], r[order]
+    return ptr
+
+
 def project_rows(lo: int, hi: int, U: Array) -> None:
     """u_i <- u_i / max(1, |u_i|): every row back into the unit ball."""
     norms = np.sqrt(np.einsum("id,id->i", U[lo:hi], U[lo:hi]))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import require_count
+
+T = TypeVar("T")
 
 
 def thread_count(threads: int | None) -> int:
@@ -29,17 +32,38 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=threads, thread_name_prefix="discreet")
 
 
+def run_all(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
+    """The results of all calls, in their order; compiled kernels release the interpreter lock.
+
+    The caller works too: waking a thread takes longer than a short call, which the caller may have
+    finished by then.
+    """
+    results: dict[int, T] = {}
+    waiting = deque(enumerate(calls))
+
+    def work() -> None:
+        while waiting:
+            try:
+                place, call = waiting.popleft()
+            except IndexError:  # another thread took the last one
+                return
+            results[place] = call()
+
+    helpers = [_pool(threads).submit(work) for _ in range(min(threads, len(calls)) - 1)]
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    return [results[place] for place in range(len(calls))]
+
+
 def run_ranges(
     kernel: Callable[..., Any], ranges: list[tuple[int, int]], threads: int, *arrays: Any
 ) -> None:
-    """Call kernel(lo, hi, *arrays) for every range; the kernels release the interpreter lock."""
-    if threads == 1 or len(ranges) == 1:
-        for lo, hi in ranges:
-            kernel(lo, hi, *arrays)
-        return
-    futures = [_pool(threads).submit(kernel, lo, hi, *arrays) for lo, hi in ranges]
-    for future in futures:
-        future.result()
+    """Call kernel(lo, hi, *arrays) for every range."""
+    run_all([partial(kernel, lo, hi, *arrays) for lo, hi in ranges], threads)
 
 
 def row_ranges(ptr: NDArray[np.int64], threads: int) -> list[tuple[int, int]]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.cpu import dot_pairs, solve_ridge
-from discreet.kernels.threads import even_ranges, row_ranges, run_ranges, thread_count
+from discreet.kernels.cpu import solve_ridge, squared_errors
+from discreet.kernels.threads import row_ranges, run_ranges, thread_count
 from discreet.progress import Progress
 from discreet.ratings import Order, Ratings
 from discreet.schemes.model import TracePoint
@@ -69,14 +69,13 @@ def alternate(
         progress("ALS", sweep - 1, sweeps)
         U = solve_side(people, by_user, V, ridges[0], weighted=weighted, threads=workers)
         V = solve_side(items, by_item, U, ridges[1], weighted=weighted, threads=workers)
-        trace.append(TracePoint("ALS sweep", sweep, _rmse(data, by_user, U, V, workers)))
+        trace.append(TracePoint("ALS sweep", sweep, _rmse(people, by_user, U, V, workers)))
     progress("ALS", sweeps, sweeps)
     return U, V, tuple(trace)
 
 
-def _rmse(data: Ratings, r: Array, U: Array, V: Array, threads: int) -> float:
-    predicted = np.empty(len(data), dtype=V.dtype)
-    run_ranges(
-        dot_pairs, even_ranges(len(data), threads), threads, data.user, data.item, U, V, predicted
-    )
-    return float(np.sqrt(np.mean((r - predicted) ** 2, dtype=np.float64)))
+def _rmse(order: Order, r: Array, U: Array, V: Array, threads: int) -> float:
+    squared = np.empty(len(U))
+    ranges = row_ranges(order.ptr, threads)
+    run_ranges(squared_errors, ranges, threads, order.ptr, order.cols, r, U, V, squared)
+    return float(np.sqrt(squared.sum() / len(r)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DivergenceError
-from discreet.kernels.cpu import add_gradient, counting_order, project_rows
-from discreet.kernels.threads import even_ranges, record_ranges, run_ranges, thread_count
+from discreet.kernels.cpu import add_gradient, deal, project_rows
+from discreet.kernels.threads import even_ranges, record_ranges, run_all, run_ranges, thread_count
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress
 from discreet.ratings import Order, Ratings
@@ -32,7 +33,7 @@ def unit_rows(rng: np.random.Generator, rows: int, d: int, initial: str) -> Arra
 
 
 class _Side(NamedTuple):
-    """One side's records, in the side's order or batch by batch and in that order within each."""
+    """One side's records, in the side's order, or batch by batch and in that order within each."""
 
     rows: Array
     cols: Array
@@ -43,10 +44,9 @@ class _Side(NamedTuple):
         """The records as the kernels want them."""
         return cls(order.rows, order.cols, (order.values - centre).astype(dtype))
 
-    def batched(self, batch_of: Array, batches: int) -> tuple[_Side, Array]:
-        """The records batch by batch, and where each batch starts."""
-        place, cuts = counting_order(batch_of, batches)
-        return _Side(self.rows[place], self.cols[place], self.r[place]), cuts
+    def empty(self) -> _Side:
+        """Room for as many records."""
+        return _Side(*(np.empty_like(column) for column in self))
 
 
 class GradientSteps:
@@ -67,6 +67,7 @@ class GradientSteps:
         self._count = max(1, round(len(data) / BATCH))
         self._people = _Side.of(data.by_user, centre, self.dtype)
         self._items = _Side.of(data.by_item, centre, self.dtype)
+        self._dealt = (self._people.empty(), self._items.empty()) if self._count > 1 else None
 
     def start(self, d: int, initial: str) -> tuple[Array, Array]:
         """Random unit rows for people and items."""
@@ -84,8 +85,13 @@ class GradientSteps:
             for people, items, lo, hi in self._batches(with_people=True):
                 rate = self.gamma / (hi - lo)
                 U_next, V_next = U * (1 - rate * lambda_u), V * (1 - rate * lambda_v)
-                self._add(people, lo, hi, U, V, rate, U_next, squared)
-                self._add(items, lo, hi, V, U, rate, V_next, np.zeros(len(V)))
+                run_all(
+                    [
+                        *self._adding(people, lo, hi, U, V, rate, U_next, squared),
+                        *self._adding(items, lo, hi, V, U, rate, V_next, np.zeros(len(V))),
+                    ],
+                    self.threads,
+                )
                 run_ranges(project_rows, even_ranges(len(U), self.threads), self.threads, U_next)
                 U, V = U_next.astype(self.dtype, copy=False), V_next.astype(self.dtype, copy=False)
             self._record("training pass", step, squared, self._limit(0.0))
@@ -106,7 +112,7 @@ class GradientSteps:
                 rate = self.gamma / (hi - lo)
                 eta = randomness.spherical(len(V), V.shape[1], scale)
                 V_next = (V * (1 - rate * lambda_v) - rate * eta).astype(self.dtype, copy=False)
-                self._add(items, lo, hi, V, U, rate, V_next, squared)
+                run_all(self._adding(items, lo, hi, V, U, rate, V_next, squared), self.threads)
                 V = V_next
             self._record("perturbed pass", step, squared, self._limit(noise_size))
         progress("perturbed training", passes, passes)
@@ -114,26 +120,30 @@ class GradientSteps:
 
     def _batches(self, *, with_people: bool) -> Iterator[tuple[_Side, _Side, int, int]]:
         """One pass in newly shuffled mini-batches: both sides and the records of each."""
-        if self._count == 1:
+        if self._dealt is None:
             yield self._people, self._items, 0, len(self.data)
             return
         # A batch number for each record: batches of near-equal size, their records in row order.
         batch_of = self.rng.integers(self._count, size=len(self.data), dtype=np.uint16)
-        by_item = batch_of[self.data.by_item.records]
-        items, cuts = self._items.batched(by_item, self._count)
-        people = self._people.batched(batch_of, self._count)[0] if with_people else items
+        people, items = self._dealt
+        deals = [
+            lambda: deal(batch_of[self.data.by_item.records], self._count, *self._items, *items)
+        ]
+        if with_people:
+            deals.append(lambda: deal(batch_of, self._count, *self._people, *people))
+        cuts = run_all(deals, self.threads)[0]
         for lo, hi in pairwise(cuts.tolist()):
             if hi > lo:
                 yield people, items, lo, hi
 
-    def _add(
+    def _adding(
         self, side: _Side, lo: int, hi: int, own: Array, other: Array, rate: float,
         out: Array, squared: Array,
-    ) -> None:  # fmt: skip
-        run_ranges(
-            add_gradient, record_ranges(side.rows, lo, hi, self.threads), self.threads,
-            *side, own, other, self.dtype.type(rate), out, squared,
-        )  # fmt: skip
+    ) -> list[Callable[[], None]]:  # fmt: skip
+        """Calls that together add the gradient of records lo..hi; no two touch one row."""
+        arrays = (*side, own, other, self.dtype.type(rate), out, squared)
+        ranges = record_ranges(side.rows, lo, hi, self.threads)
+        return [partial(add_gradient, first, last, *arrays) for first, last in ranges]
 
     def _limit(self, noise_size: float) -> float:
         """No useful model has an error beyond this; a diverging one passes it soon."""
