@@ -66,3 +66,17 @@ def test_whole_floats_and_categories_are_taken_as_ids() -> None:
 def test_bad_ids_are_named(values: object, message: str) -> None:
     with pytest.raises(DataError, match=message):
         id_series(values, "user")
+
+
+@given(st.lists(st.integers(-(10**12), 10**12).map(str) | st.sampled_from(["7", "07", "+7", "x"])))
+def test_factorising_texts_does_not_depend_on_how_they_look(texts: list[str]) -> None:
+    ids, rows = Ids.factorise(id_series(texts, "user"))
+    assert ids == Ids.of(texts, "user")
+    assert ids.take(rows).to_list() == texts
+
+
+@pytest.mark.parametrize("values", [["3", "20", "3", "-1"], [3, 20, 3, -1], ["b", "a", "b"]])
+def test_factorising_gives_the_rows_that_a_look_up_gives(values: list[int | str]) -> None:
+    ids, rows = Ids.factorise(id_series(values, "user"))
+    assert ids == Ids.of(values, "user")
+    assert (rows == ids.rows(values)).all()

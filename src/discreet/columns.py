@@ -69,8 +69,8 @@ def choose_columns(table: pl.DataFrame, columns: Mapping[str, str]) -> dict[str,
     return chosen
 
 
-def numbers(column: pl.Series, what: str, where: Where) -> NDArray[np.float64]:
-    """A column as numbers, without a gap."""
+def numbers(column: pl.Series, what: str, where: Where) -> NDArray[np.floating[Any]]:
+    """A column as numbers, without a gap: 32-bit floats as they are, all else as 64-bit floats."""
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
         raise DataError(f"{what} is missing {where(row)}: fill it in or drop the row")
@@ -80,12 +80,13 @@ def numbers(column: pl.Series, what: str, where: Where) -> NDArray[np.float64]:
             row = int(parsed.is_null().arg_true()[0])
             raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}")
         column = parsed
-    return column.cast(pl.Float64).to_numpy()
+    return (column if column.dtype == pl.Float32 else column.cast(pl.Float64)).to_numpy()
 
 
-def check_ratings(rating: NDArray[np.float64], scale: RatingScale, where: Where) -> None:
+def check_ratings(rating: NDArray[np.floating[Any]], scale: RatingScale, where: Where) -> None:
     """Every rating is a number within the scale."""
-    inside = (rating >= scale.lo) & (rating <= scale.hi)  # false for NaN as well
+    # Compared in 64 bits, whatever the ratings have; false for NaN as well.
+    inside = (rating >= np.float64(scale.lo)) & (rating <= np.float64(scale.hi))
     if not inside.all():
         row = int(np.argmin(inside))
         raise DataError(

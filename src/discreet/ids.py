@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, UnknownIdError
+from discreet.kernels.tables import dense, distinct_integers, look_up, written_usually
+from discreet.kernels.threads import thread_count
 
 Id = int | str
 
@@ -65,6 +67,25 @@ class Ids:
         """The distinct ids among values."""
         return cls(id_series(values, what).unique().sort())
 
+    @classmethod
+    def factorise(cls, values: pl.Series) -> tuple[Ids, NDArray[np.int32]]:
+        """The distinct ids of a series that `id_series` made, and the row number of each value."""
+        threads = thread_count(None)
+        if values.dtype == pl.Int64:
+            known, rows = distinct_integers(values.to_numpy(), threads)
+            return cls(pl.Series(values.name, known, dtype=pl.Int64)), rows
+        numbers = _written_integers(values)
+        if numbers is None:
+            ids = cls(values.unique().sort())
+            return ids, ids.rows(values)
+        # Texts of integers go through the integers, much faster, and end up as the same texts.
+        known, rows = distinct_integers(numbers, threads)
+        texts = pl.Series(values.name, known).cast(pl.String)
+        place = texts.arg_sort()
+        rank = np.empty(len(known), dtype=np.int32)
+        rank[place.to_numpy()] = np.arange(len(known), dtype=np.int32)
+        return cls(texts.gather(place)), look_up(rows, 0, rank, threads)
+
     @property
     def what(self) -> str:
         """What is named: "user" or "item"."""
@@ -112,14 +133,11 @@ class Ids:
         if len(known) == 0 or len(ids) == 0:
             return np.full(len(ids), -1, dtype=np.int32)
         base, top = int(known[0]), int(known[-1])
-        if top - base < 4 * (len(known) + len(ids)) + 1024:
-            # Dense ids: one look-up table is several times faster than a binary search.
+        if dense(base, top, len(known) + len(ids)):
+            # One look-up table is several times faster than a binary search.
             table = np.full(top - base + 1, -1, dtype=np.int32)
             table[known - base] = np.arange(len(known), dtype=np.int32)
-            inside = (ids >= base) & (ids <= top)
-            if inside.all():
-                return np.asarray(table[ids - base])
-            return np.where(inside, table[np.where(inside, ids - base, 0)], -1).astype(np.int32)
+            return look_up(ids, base, table, thread_count(None))
         place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
         return np.where(known[place] == ids, place, -1).astype(np.int32)
 
@@ -127,6 +145,18 @@ class Ids:
         raise UnknownIdError(
             f"unknown {self.what} {value!r}: it is not among the {self.what}s of the table"
         )
+
+
+def _written_integers(texts: pl.Series) -> NDArray[np.int64] | None:
+    """The integers that all texts write in the one usual way ("7", not "07" or "+7"), or None."""
+    if len(texts) == 0 or texts.head(100).cast(pl.Int64, strict=False).null_count():
+        return None
+    numbers = texts.cast(pl.Int64, strict=False)
+    if numbers.null_count():
+        return None
+    # A text that reads as a number and is as long as the number's own text is that text.
+    values, lengths = numbers.to_numpy(), texts.str.len_bytes().to_numpy()
+    return values if written_usually(values, lengths, thread_count(None)) else None
 
 
 def _string_rows(known: pl.Series, wanted: pl.Series) -> NDArray[np.int32]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -22,7 +22,8 @@ from discreet.columns import (
 )
 from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, id_series
-from discreet.kernels.cpu import counting_order
+from discreet.kernels.tables import pair_order, stable_order, take
+from discreet.kernels.threads import run_all, thread_count
 from discreet.scale import RatingScale
 
 Floats = NDArray[np.floating[Any]]
@@ -84,7 +85,7 @@ class Order(NamedTuple):
     cols: NDArray[np.int32]
     values: Floats
     ptr: NDArray[np.int64]
-    records: NDArray[np.int64] | None
+    records: NDArray[np.integer[Any]] | None
     """Where each record stands in the table's own order; None for that order itself."""
 
 
@@ -138,21 +139,26 @@ class Ratings:
             epsilon = levels(table[chosen["epsilon"]], where)
         if "timestamp" in chosen:
             timestamp = timestamps(table[chosen["timestamp"]], where)
-        users, items = Ids.of(user_ids, "user"), Ids.of(item_ids, "item")
-        user, item = users.rows(user_ids), items.rows(item_ids)
-        order = _canonical_order(user, item, len(users), len(items), timestamp, keep, where)
-        compact = rating.astype(np.float32)
-        return cls(
-            users=users,
-            items=items,
-            user=user[order],
-            item=item[order],
-            # Stars and half stars are exact in 32 bits; anything else stays as it came.
-            rating=(compact if np.array_equal(compact, rating) else rating)[order],
-            epsilon=None if epsilon is None else epsilon[order],
-            timestamp=None if timestamp is None else timestamp[order],
-            scale=scale,
+        elif keep == "last":
+            raise DataError(
+                "keep='last' needs a timestamp column to know which record of a pair is the "
+                "latest: map one, or remove the duplicates first"
+            )
+        threads = thread_count(None)
+        (users, user), (items, item) = run_all(
+            [partial(Ids.factorise, user_ids), partial(Ids.factorise, item_ids)], threads
         )
+        rating = _compact(rating)
+        if not _ascending(user, item):
+            order = pair_order(user, item, (len(users), len(items)), threads)
+            user, item = take(user, order, threads), take(item, order, threads)
+            kept = _one_of_each_pair(user, item, order, timestamp, keep, where)
+            if kept is not None:
+                user, item, order = user[kept], item[kept], order[kept]
+            rating = take(rating, order, threads)
+            epsilon = None if epsilon is None else take(epsilon, order, threads)
+            timestamp = None if timestamp is None else take(timestamp, order, threads)
+        return cls(users, items, user, item, rating, epsilon, timestamp, scale)
 
     def __len__(self) -> int:
         return len(self.rating)
@@ -173,8 +179,11 @@ class Ratings:
     @cached_property
     def by_item(self) -> Order:
         """The records by item, then user."""
-        order, ptr = counting_order(self.item, len(self.items))
-        return Order(self.item[order], self.user[order], self.rating[order], ptr, order)
+        threads = thread_count(None)
+        order, ptr = stable_order(self.item, len(self.items), threads)
+        rows = np.repeat(np.arange(len(self.items), dtype=np.int32), np.diff(ptr))
+        cols, values = take(self.user, order, threads), take(self.rating, order, threads)
+        return Order(rows, cols, values, ptr, order)
 
     def subset(self, mask: NDArray[np.bool_]) -> Ratings:
         """The records where mask is true; users and items keep their row numbers."""
@@ -232,28 +241,21 @@ class Ratings:
         return pl.DataFrame(columns)
 
 
-def _canonical_order(
+def _one_of_each_pair(
     user: NDArray[np.int32],
     item: NDArray[np.int32],
-    users: int,
-    items: int,
+    order: NDArray[np.integer[Any]],
     timestamp: NDArray[np.int64] | None,
     keep: str | None,
     where: Where,
-) -> NDArray[np.int64]:
-    """The rows to keep, sorted by user, then item; duplicate pairs resolved or refused."""
-    if keep == "last" and timestamp is None:
-        raise DataError(
-            "keep='last' needs a timestamp column to know which record of a pair is the "
-            "latest: map one, or remove the duplicates first"
-        )
-    by_item, _ = counting_order(item, items)
-    by_user, _ = counting_order(user[by_item], users)
-    order: NDArray[np.int64] = by_item[by_user]
-    u, i = user[order], item[order]
-    same = (u[1:] == u[:-1]) & (i[1:] == i[:-1])
+) -> NDArray[np.int64] | None:
+    """Which of the sorted records to keep, duplicate pairs being resolved or refused; None: all.
+
+    `order` says in which row of the table each record stood.
+    """
+    same = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
     if not same.any():
-        return order
+        return None
     if keep is None:
         first = int(np.argmax(same))
         raise DataError(
@@ -262,8 +264,19 @@ def _canonical_order(
             "keep='last' (--keep last), which needs a timestamp column"
         )
     assert timestamp is not None
-    latest = np.lexsort((order, timestamp[order], i, u))
-    last_of_pair = np.append(
-        (u[latest][1:] != u[latest][:-1]) | (i[latest][1:] != i[latest][:-1]), True
-    )
-    return np.asarray(order[latest[last_of_pair]])
+    latest = np.lexsort((order, timestamp[order], item, user))
+    u, i = user[latest], item[latest]
+    return np.asarray(latest[np.append((u[1:] != u[:-1]) | (i[1:] != i[:-1]), True)])
+
+
+def _ascending(user: NDArray[np.int32], item: NDArray[np.int32]) -> bool:
+    """Whether the pairs ascend already, as in a table that was written in our order."""
+    if (user[1:] < user[:-1]).any():
+        return False
+    return bool(((user[1:] > user[:-1]) | (item[1:] > item[:-1])).all())
+
+
+def _compact(rating: Floats) -> Floats:
+    """In 32 bits if they hold it: stars and half stars are exact there."""
+    compact = rating.astype(np.float32)
+    return compact if np.array_equal(compact, rating) else rating

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.cpu import add_family_scores, best_items, dot_pairs, solve_ridge
-from discreet.kernels.threads import even_ranges, row_ranges, run_ranges, thread_count
+from discreet.kernels.cpu import (
+    add_family_scores,
+    best_items,
+    dot_pairs,
+    score_people,
+    solve_ridge,
+)
+from discreet.kernels.threads import even_ranges, row_ranges, run_all, run_ranges, thread_count
 
 Array = NDArray[Any]
 FAMILY_SHRINK = 1.5
 """A family's mean residual counts as if so many more ratings of it had been as predicted."""
-_BLOCK = 1 << 22
-"""How many scores are held at once: memory stays bounded however many people are served."""
+_BLOCK = 1 << 18
+"""How many scores a thread holds at once: they stay in its cache, however many people there are."""
+_TILE = 64
+"""A multiple of the rows and of the columns of every tile in `kernels.simd`."""
 
 
 @dataclass(frozen=True)
@@ -144,27 +153,31 @@ def top_n(
 
     Somebody with fewer than n unrated items gets as many as there are.
     """
-    workers = thread_count(threads)
     count, items = len(people.coefficients), len(shelf.base)
     best = np.full((count, min(n, items)), -1, dtype=np.int32)
     score = np.empty(best.shape, dtype=shelf.factors.dtype)
-    step = max(1, _BLOCK // max(1, items))
-    for lo in range(0, count, step):
-        hi = min(lo + step, count)
-        ptr = own.ptr[lo : hi + 1] if exclude_rated else np.zeros(hi - lo + 1, dtype=np.int64)
-        scores = _score_block(shelf, people, lo, hi, workers)
-        run_ranges(
-            best_items, even_ranges(hi - lo, workers, least=2), workers,
-            scores, ptr, own.items, best[lo:hi], score[lo:hi],
-        )  # fmt: skip
+    rated = own.ptr if exclude_rated else np.zeros(count + 1, dtype=np.int64)
+    # The base is one more factor, of which everybody has one.
+    columns = np.zeros((shelf.factors.shape[1] + 1, _whole_tiles(items)), shelf.factors.dtype)
+    columns[:-1, :items], columns[-1, :items] = shelf.factors.T, shelf.base
+
+    def rank(lo: int, hi: int) -> None:
+        scores = _score_block(shelf, people, lo, hi, columns)
+        best_items(items, scores, rated[lo : hi + 1], own.items, best[lo:hi], score[lo:hi])
+
+    step = max(_TILE, _BLOCK // max(1, items) // _TILE * _TILE)
+    if items > 0:
+        blocks = [partial(rank, lo, min(lo + step, count)) for lo in range(0, count, step)]
+        run_all(blocks, thread_count(threads))
     who, place = np.nonzero(best >= 0)
     return who, best[who, place], score[who, place].astype(np.float64)
 
 
-def _score_block(shelf: Shelf, people: People, lo: int, hi: int, workers: int) -> Array:
-    """The scores of all items for the people lo..hi."""
-    scores = people.coefficients[lo:hi] @ shelf.factors.T
-    scores += shelf.base
+def _score_block(shelf: Shelf, people: People, lo: int, hi: int, columns: Array) -> Array:
+    """The scores of all items for the people lo..hi, padded to whole tiles."""
+    coefficients = np.column_stack([people.coefficients[lo:hi], np.ones(hi - lo, columns.dtype)])
+    scores = np.empty((_whole_tiles(hi - lo), columns.shape[1]), columns.dtype)
+    score_people(coefficients, columns, scores)
     for codes, keys, effects in zip(
         shelf.families, people.family_keys, people.family_effects, strict=True
     ):
@@ -172,9 +185,12 @@ def _score_block(shelf: Shelf, people: People, lo: int, hi: int, workers: int) -
         first, last = np.searchsorted(keys, [lo * size, hi * size])
         table = np.zeros((hi - lo, size), dtype=scores.dtype)
         table[keys[first:last] // size - lo, keys[first:last] % size] = effects[first:last]
-        ranges = even_ranges(hi - lo, workers, least=2)
-        run_ranges(add_family_scores, ranges, workers, table, codes, scores)
-    return np.asarray(scores)
+        add_family_scores(table, codes, scores)
+    return scores
+
+
+def _whole_tiles(count: int) -> int:
+    return -(-count // _TILE) * _TILE
 
 
 def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:

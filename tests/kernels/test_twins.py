@@ -35,15 +35,6 @@ def sides(data: Ratings, dtype: Any) -> list[tuple[Order, Any]]:
     return [(o, o.values.astype(dtype)) for o in (data.by_user, data.by_item)]
 
 
-@given(st.lists(st.integers(0, 9)))
-def test_counting_order_is_a_stable_sort(keys: list[int]) -> None:
-    array = np.array(keys, dtype=np.int32)
-    for fast, slow in zip(
-        cpu.counting_order(array, 10), reference.counting_order(array, 10), strict=True
-    ):
-        assert (fast == slow).all()
-
-
 @SIZES
 @DTYPES
 @THREADS

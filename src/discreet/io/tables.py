@@ -120,16 +120,18 @@ def read_table(
                 f"{path}: cannot tell the format from the name; use one of "
                 f"{', '.join([*DELIMITED, *PARQUET, *ARROW])}, or pass separator="
             )
-        text = _utf8(path, encoding)
         return pl.read_csv(
-            text,
+            path if _is_utf8(encoding) else _as_utf8(path, encoding),
             separator=separator or DELIMITED[suffix],
             infer_schema_length=10_000,
             schema_overrides=dict(ids or {}),
+            glob=False,
         )
     except pl.exceptions.NoDataError:
         raise DataError(f"{path} is empty: it needs a header and at least one row") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        if suffix not in (*PARQUET, *ARROW):
+            _require_utf8(path, encoding)
         raise DataError(
             f"{path} is not a readable {suffix or 'delimited'} table: "
             f"{str(error).splitlines()[0]}; check that it is whole, its delimiter, and that all "
@@ -139,23 +141,31 @@ def read_table(
         raise DataError(f"cannot read {path}: {error}") from None
 
 
-def _utf8(path: Path, encoding: str) -> Path | io.BytesIO:
-    """The file itself if it is UTF-8, else its text in UTF-8."""
-    if encoding.lower().replace("-", "") == "utf8":
-        raw = path.read_bytes()
-        try:
-            raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            line = raw[: error.start].count(b"\n") + 1
-            raise DataError(
-                f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}; pass its "
-                "encoding (encoding='latin-1', --encoding latin-1)"
-            ) from None
-        return io.BytesIO(raw)
+def _is_utf8(encoding: str) -> bool:
+    return encoding.lower().replace("-", "") == "utf8"
+
+
+def _as_utf8(path: Path, encoding: str) -> io.BytesIO:
+    """The text of a file in another encoding."""
     try:
         return io.BytesIO(path.read_text(encoding=encoding).encode("utf-8"))
     except (LookupError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {path} as {encoding!r}: {error}") from None
+
+
+def _require_utf8(path: Path, encoding: str) -> None:
+    """Name the first byte that is not UTF-8, where a file should be: the reader names none."""
+    if not _is_utf8(encoding):
+        return
+    raw = path.read_bytes()
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise DataError(
+            f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}; pass its "
+            "encoding (encoding='latin-1', --encoding latin-1)"
+        ) from None
 
 
 def _id_types(columns: Mapping[str, str]) -> dict[str, pl.DataType]:

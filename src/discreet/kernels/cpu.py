@@ -21,24 +21,6 @@ from discreet.kernels.simd import (
 
 
 @njit(cache=True, nogil=True)
-def counting_order(keys, size):  # type: ignore[no-untyped-def]
-    """The stable order that sorts keys in 0..size-1, and where each key starts in it."""
-    n = len(keys)
-    ptr = np.zeros(size + 1, dtype=np.int64)
-    for k in range(n):
-        ptr[keys[k] + 1] += 1
-    for key in range(size):
-        ptr[key + 1] += ptr[key]
-    place = ptr[:-1].copy()
-    order = np.empty(n, dtype=np.int64)
-    for k in range(n):
-        key = keys[k]
-        order[place[key]] = k
-        place[key] += 1
-    return order, ptr
-
-
-@njit(cache=True, nogil=True)
 def deal(pile_of, piles, rows, cols, r, rows_out, cols_out, r_out):  # type: ignore[no-untyped-def]
     """The records pile by pile, in the order they had; returns where each pile starts."""
     n = len(rows)
@@ -120,7 +102,7 @@ def _add_gram(A, Z, n, d):  # type: ignore[no-untyped-def]
     step = lanes(A)
     for i in range(0, d, ROWS):
         for j in range(i - i % step, d, step):
-            add_products(A, Z, n, i, j)
+            add_products(A, i, j, Z, i, Z, n)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -152,7 +134,7 @@ def _cholesky_solve(A, b, d):  # type: ignore[no-untyped-def]
     for top in range(0, d, ROWS):
         first = top - top % step
         for j in range(first, d, step):
-            subtract_products(A, A, top, top, j)
+            subtract_products(A, top, j, A, top, A, top)
         _factor_corner(A, top, corner)
         for j in range(first, d, step):
             solve_tile(A, corner, top, j)
@@ -352,49 +334,76 @@ def dot_pairs(lo, hi, rows, cols, U, V, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def add_family_scores(lo, hi, table, codes, scores):  # type: ignore[no-untyped-def]
+def score_people(U, VT, out):  # type: ignore[no-untyped-def]
+    """out[p] = U[p] VT; VT and out are padded to whole tiles, and out is overwritten there too."""
+    d = U.shape[1]
+    L = np.zeros((d, ROWS), dtype=U.dtype)
+    out[:, :] = 0
+    for first in range(0, len(U), ROWS):
+        for p in range(first, min(first + ROWS, len(U))):
+            L[:, p - first] = U[p]
+        for j in range(0, VT.shape[1], lanes(VT)):
+            add_products(out, first, j, L, 0, VT, d)
+
+
+@njit(cache=True, nogil=True)
+def add_family_scores(table, codes, scores):  # type: ignore[no-untyped-def]
     """scores[p, j] += table[p, codes[j]], nothing where the code is -1."""
-    for p in range(lo, hi):
+    for p in range(len(table)):
         for j in range(len(codes)):
             if codes[j] >= 0:
                 scores[p, j] += table[p, codes[j]]
 
 
-_CHUNK = 64
-"""Scores of which only the largest is looked at, unless it belongs into the list."""
+_CHUNK = 32
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _largest(scores, start, end):  # type: ignore[no-untyped-def]
-    most = scores[start]
-    for j in range(start, end):
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _largest(scores):  # type: ignore[no-untyped-def]
+    most = scores[0]  # scores are numbers or minus infinity, never NaN, so this vectorises
+    for j in range(len(scores)):
         most = max(most, scores[j])
     return most
 
 
 @njit(cache=True, nogil=True)
-def best_items(lo, hi, scores, ptr, rated, out, best):  # type: ignore[no-untyped-def]
-    """The len(out[p]) largest finite scores of each row, largest first, ties in column order.
+def _insert(score, j, best, out):  # type: ignore[no-untyped-def]
+    """Put a score that exceeds the last of the descending list `best` into its place."""
+    place = len(best) - 1
+    while place > 0 and score > best[place - 1]:
+        best[place], out[place] = best[place - 1], out[place - 1]
+        place -= 1
+    best[place], out[place] = score, j
+
+
+@njit(cache=True, nogil=True)
+def best_items(items, scores, ptr, rated, out, best):  # type: ignore[no-untyped-def]
+    """The len(out[p]) largest of a row's first scores, largest first, ties in column order.
 
     What person p rated, rated[ptr[p]:ptr[p+1]], is left out and its scores are overwritten; where
-    fewer are left, out[p] ends in -1.
+    fewer are left, out[p] ends in -1. The n-th largest of the maxima of short chunks is exceeded or
+    reached by n scores, so only the few chunks that reach it are looked at one by one.
     """
-    n, items = out.shape[1], scores.shape[1]
-    for p in range(lo, hi):
-        row = scores[p]
+    n = out.shape[1]
+    chunks = (items + _CHUNK - 1) // _CHUNK
+    maxima = np.empty(chunks, dtype=scores.dtype)
+    for p in range(len(out)):
+        row, mine, places = scores[p, :items], best[p], out[p]
         for k in range(ptr[p], ptr[p + 1]):
             row[rated[k]] = -np.inf
-        out[p, :] = -1
-        best[p, :] = -np.inf
-        for start in range(0, items, _CHUNK):
-            end = min(start + _CHUNK, items)
-            if not _largest(row, start, end) > best[p, n - 1]:
-                continue
-            for j in range(start, end):
-                score = row[j]
-                if score > best[p, n - 1]:
-                    place = n - 1
-                    while place > 0 and score > best[p, place - 1]:
-                        best[p, place], out[p, place] = best[p, place - 1], out[p, place - 1]
-                        place -= 1
-                    best[p, place], out[p, place] = score, j
+        mine[:] = -np.inf
+        for c in range(chunks):
+            maxima[c] = _largest(row[c * _CHUNK : (c + 1) * _CHUNK])
+            if maxima[c] > mine[n - 1]:
+                _insert(maxima[c], -1, mine, places)
+        bound = mine[n - 1]
+        mine[:] = -np.inf
+        places[:] = -1
+        last = mine[n - 1]
+        for c in range(chunks):
+            if maxima[c] >= bound:
+                chunk = row[c * _CHUNK : (c + 1) * _CHUNK]
+                for j in range(len(chunk)):
+                    if chunk[j] > last:
+                        _insert(chunk[j], c * _CHUNK + j, mine, places)
+                        last = mine[n - 1]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-def counting_order(keys: Array, size: int) -> tuple[Array, Array]:
+def stable_order(keys: Array, size: int) -> tuple[Array, Array]:
     """The stable order that sorts keys in 0..size-1, and where each key starts in it."""
     order = np.argsort(keys, kind="stable").astype(np.int64)
     ptr = np.zeros(size + 1, dtype=np.int64)
@@ -48,7 +48,7 @@ def deal(
     rows_out: Array, cols_out: Array, r_out: Array,
 ) -> Array:  # fmt: skip
     """The records pile by pile, in the order they had; returns where each pile starts."""
-    order, ptr = counting_order(pile_of, piles)
+    order, ptr = stable_order(pile_of, piles)
     rows_out[:], cols_out[:], r_out[:] = rows[order], cols[order], r[order]
     return ptr
 

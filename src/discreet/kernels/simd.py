@@ -153,33 +153,34 @@ def _rows_from(builder, first):
 
 def _products(combine):
     @intrinsic
-    def products(typingctx, A, Z, n, i, j):
-        del typingctx, n, i, j
-        _require_alike(A, Z)
+    def products(typingctx, A, i, j, L, left, R, n):
+        del typingctx, i, j, left, n
+        _require_alike(A, L, R)
 
         def generate(context, builder, signature, args):
-            matrix, block = _arrays(context, builder, signature.args[:2], args[:2])
-            n, i, j = args[2:]
+            arrays = [(signature.args[k], args[k]) for k in (0, 3, 5)]
+            matrix, lefts, rights = _arrays(context, builder, *zip(*arrays, strict=True))
+            i, j, left, n = args[1], args[2], args[4], args[6]
             w = _Writer(context, builder, signature.args[0].dtype)
-            rows = _rows_from(builder, i)
-            sums = [cgutils.alloca_once_value(builder, w.zero) for _ in rows]
+            sums = [cgutils.alloca_once_value(builder, w.zero) for _ in range(ROWS)]
             with cgutils.for_range(builder, n) as loop:
-                right = w.load(w.pointer(block, loop.index, j))
-                for row, total in zip(rows, sums, strict=True):
-                    left = builder.load(w.pointer(block, loop.index, row))
-                    w.add_to(total, w.multiply(w.spread(left), right))
-            for row, total in zip(rows, sums, strict=True):
+                right = w.load(w.pointer(rights, loop.index, j))
+                for column, total in zip(_rows_from(builder, left), sums, strict=True):
+                    number = builder.load(w.pointer(lefts, loop.index, column))
+                    w.add_to(total, w.multiply(w.spread(number), right))
+            for row, total in zip(_rows_from(builder, i), sums, strict=True):
                 place = w.pointer(matrix, row, j)
                 w.store(combine(w, w.load(place), builder.load(total)), place)
             return context.get_dummy_value()
 
-        return types.void(A, Z, types.intp, types.intp, types.intp), generate
+        whole = types.intp
+        return types.void(A, whole, whole, L, whole, R, whole), generate
 
     return products
 
 
 add_products = _products(_Writer.add)
-"""A[i:i+8, j:j+lanes] += sum over k < n of Z[k, i:i+8]' Z[k, j:j+lanes], as (A, Z, n, i, j)."""
+"""A[i:i+8, j:j+lanes] += sum over k < n of L[k, left:left+8]' R[k, j:j+lanes]."""
 subtract_products = _products(_Writer.subtract)
 """The same with a minus."""
 

@@ -63,8 +63,9 @@ class FactorModel:
     @cached_property
     def people(self) -> People:
         """Everybody of the training table as their own ratings show them: secret."""
-        own = self._own_ratings(np.arange(len(self.ratings.users), dtype=np.int32))
-        return fold_in(self.release.shelf, own, self.release.fold_in, self.threads)
+        return fold_in(
+            self.release.shelf, self._own_ratings(None), self.release.fold_in, self.threads
+        )
 
     @property
     def user_factors(self) -> Array:
@@ -121,17 +122,18 @@ class FactorModel:
         unknown gets the list of a person without ratings, unless strict.
         """
         known = self.ratings.users
-        everybody = np.arange(len(known), dtype=np.int32)
-        rows = everybody if users is None else known.rows(users, strict=strict)
+        rows = None if users is None else known.rows(users, strict=strict)
         ids = known.values if users is None else pl.Series("user", list(users))
         table = self.release.recommend_rows(
             self._own_ratings(rows), n, exclude_rated=exclude_rated, threads=self.threads
         )
         return table.select(ids.gather(table["person"]).alias("user"), "item", "rank", "score")
 
-    def _own_ratings(self, rows: NDArray[np.int32]) -> Own:
-        """These people's own ratings, person by person; none for somebody unknown (-1)."""
+    def _own_ratings(self, rows: NDArray[np.int32] | None) -> Own:
+        """These people's own ratings, or everybody's; none for somebody unknown (-1)."""
         order = self.ratings.by_user
+        if rows is None:
+            return Own(order.ptr, order.cols, order.values)
         counts = np.where(rows >= 0, np.diff(order.ptr)[rows], 0)
         ptr = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(counts, out=ptr[1:])

@@ -1,0 +1,170 @@
+"""From columns to a table: ids numbered, records sorted, on all threads.
+
+Every sort is a stable counting sort, so the number of threads changes no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from discreet.kernels.threads import even_ranges, run_all, run_ranges
+
+Array = NDArray[Any]
+_LEAST = 1 << 16
+"""Fewer records are not worth a second thread."""
+
+
+@njit(cache=True, nogil=True)
+def _count(lo, hi, keys, counts):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        counts[keys[k]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _place(lo, hi, keys, place, out):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        out[place[keys[k]]] = k
+        place[keys[k]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _place_with(lo, hi, keys, place, other, out):  # type: ignore[no-untyped-def]
+    """Like `_place`, with another key in the upper half: one write, and the next pass reads on."""
+    for k in range(lo, hi):
+        out[place[keys[k]]] = np.int64(other[k]) << 32 | k
+        place[keys[k]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _count_upper(lo, hi, packed, counts):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        counts[packed[k] >> 32] += 1
+
+
+@njit(cache=True, nogil=True)
+def _place_upper(lo, hi, packed, place, out):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        key = packed[k] >> 32
+        out[place[key]] = packed[k] & 0xFFFFFFFF
+        place[key] += 1
+
+
+@njit(cache=True, nogil=True)
+def _take(lo, hi, source, order, out):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        out[k] = source[order[k]]
+
+
+@njit(cache=True, nogil=True)
+def _mark(lo, hi, values, base, present):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        present[values[k] - base] = True
+
+
+@njit(cache=True, nogil=True)
+def _look_up(lo, hi, values, base, table, out):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        place = values[k] - base
+        out[k] = table[place] if 0 <= place < len(table) else -1
+
+
+@njit(cache=True, nogil=True)
+def _lengths_match(lo, hi, values, lengths, matched):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        value, length = values[k], 1
+        if value < 0:
+            length += 1
+        while not -10 < value < 10:
+            value = value // 10 if value > 0 else -(-value // 10)
+            length += 1
+        if length != lengths[k]:
+            matched[0] = False
+            return
+
+
+def _pass(
+    count: Callable[..., None], place: Callable[..., None], keys: Array, size: int, threads: int,
+    *arrays: Array,
+) -> Array:  # fmt: skip
+    """One counting sort: every thread places its own records; returns where each key starts."""
+    ranges = even_ranges(len(keys), threads, least=_LEAST)
+    counts = np.zeros((len(ranges), size), dtype=np.int64)
+    run_all([partial(count, *r, keys, c) for r, c in zip(ranges, counts, strict=True)], threads)
+    ptr = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(counts.sum(axis=0), out=ptr[1:])
+    # Of one key, the records of earlier ranges come first.
+    places = ptr[:-1] + np.cumsum(counts, axis=0) - counts
+    run_all(
+        [partial(place, *r, keys, p, *arrays) for r, p in zip(ranges, places, strict=True)], threads
+    )
+    return ptr
+
+
+def stable_order(keys: Array, size: int, threads: int = 1) -> tuple[Array, Array]:
+    """The stable order that sorts keys in 0..size-1, and where each key starts in it."""
+    order: Array = np.empty(len(keys), dtype=_index_type(len(keys)))
+    return order, _pass(_count, _place, keys, size, threads, order)
+
+
+def pair_order(first: Array, second: Array, sizes: tuple[int, int], threads: int = 1) -> Array:
+    """The stable order that sorts pairs of keys by the first, then the second."""
+    if len(first) >= 2**32:
+        by_second, _ = stable_order(second, sizes[1], threads)
+        by_first, _ = stable_order(first[by_second], sizes[0], threads)
+        return take(by_second, by_first, threads)
+    packed = np.empty(len(first), dtype=np.int64)
+    _pass(_count, _place_with, second, sizes[1], threads, first, packed)
+    order: Array = np.empty(len(first), dtype=_index_type(len(first)))
+    _pass(_count_upper, _place_upper, packed, sizes[0], threads, order)
+    return order
+
+
+def take(source: Array, order: Array, threads: int = 1) -> Array:
+    """source[order]."""
+    out = np.empty(len(order), dtype=source.dtype)
+    run_ranges(_take, even_ranges(len(order), threads, least=_LEAST), threads, source, order, out)
+    return out
+
+
+def distinct_integers(values: Array, threads: int = 1) -> tuple[Array, Array]:
+    """The distinct values in ascending order, and for every value its place among them."""
+    base, top = (int(values.min()), int(values.max())) if len(values) else (0, -1)
+    if not dense(base, top, len(values)):
+        known, rows = np.unique(values, return_inverse=True)
+        return known, rows.astype(np.int32)
+    present = np.zeros(top - base + 1, dtype=np.bool_)
+    ranges = even_ranges(len(values), threads, least=_LEAST)
+    run_ranges(_mark, ranges, threads, values, base, present)
+    table = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(present) + base, look_up(values, base, table, threads)
+
+
+def dense(base: int, top: int, count: int) -> bool:
+    """Whether a table over base..top is worth its memory for so many values."""
+    return top - base < 4 * count + 1024
+
+
+def look_up(values: Array, base: int, table: Array, threads: int = 1) -> NDArray[np.int32]:
+    """table[values - base], and -1 for values outside of the table."""
+    rows = np.empty(len(values), dtype=np.int32)
+    ranges = even_ranges(len(values), threads, least=_LEAST)
+    run_ranges(_look_up, ranges, threads, values, base, table, rows)
+    return rows
+
+
+def written_usually(values: NDArray[np.int64], lengths: Array, threads: int = 1) -> bool:
+    """Whether every integer's usual text ("7", not "07" or "+7") has so many characters."""
+    matched = np.ones(1, dtype=np.bool_)
+    ranges = even_ranges(len(values), threads, least=_LEAST)
+    run_ranges(_lengths_match, ranges, threads, values, lengths, matched)
+    return bool(matched[0])
+
+
+def _index_type(count: int) -> type:
+    return np.int32 if count < 2**31 else np.int64
