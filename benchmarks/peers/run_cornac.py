@@ -7,7 +7,9 @@ from task import FACTORS, THREADS, measure
 
 
 class Cornac:
-    regularisations = (0.005, 0.01, 0.02, 0.04)
+    regularisations = (0.005, 0.01, 0.02, 0.03)
+    # Twice its default: with that, it needs about twice as many epochs to an RMSE of 0.86.
+    learning_rate = 0.02
 
     def prepare(self, split):
         triples = zip(split.user.tolist(), split.item.tolist(), split.rating.tolist(), strict=True)
@@ -15,7 +17,7 @@ class Cornac:
 
     def fit(self, table, regularisation, epochs):
         return MF(
-            k=FACTORS, max_iter=epochs, learning_rate=0.02, lambda_reg=regularisation,
+            k=FACTORS, max_iter=epochs, learning_rate=self.learning_rate, lambda_reg=regularisation,
             num_threads=THREADS, seed=0,
         ).fit(table)  # fmt: skip
 

@@ -20,7 +20,9 @@ class Libmf:
         return model
 
     def predict(self, model, user, item):
-        return model.predict(np.column_stack([user, item]).astype(np.float32))
+        # Its own predict returns something else in the version from pip; this is LIBMF's rule.
+        scores = np.einsum("kd,kd->k", model.p_factors()[user], model.q_factors()[item])
+        return np.where(np.isfinite(scores), scores, model.model.b)
 
 
 if __name__ == "__main__":

@@ -172,8 +172,7 @@ class Ratings:
     @cached_property
     def by_user(self) -> Order:
         """The records by user, then item."""
-        ptr = np.zeros(len(self.users) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.user, minlength=len(self.users)), out=ptr[1:])
+        ptr = np.searchsorted(self.user, np.arange(len(self.users) + 1, dtype=np.int32))
         return Order(self.user, self.item, self.rating, ptr, None)
 
     @cached_property

@@ -13,6 +13,7 @@ from discreet.kernels.cpu import (
     add_family_scores,
     best_items,
     dot_pairs,
+    gram,
     score_people,
     solve_ridge,
 )
@@ -70,12 +71,12 @@ def typical_person(factors: Array, middle: float) -> Array:
     from the released factors alone. Directions the items hardly use are left at zero.
     """
     d = factors.shape[1]
-    gram = factors.T.astype(np.float64) @ factors
+    products = gram(factors.astype(np.float64))
     target = middle * factors.sum(axis=0, dtype=np.float64)
-    ridge = 1e-3 * np.trace(gram) / d
+    ridge = 1e-3 * np.trace(products) / d
     if ridge <= 0:
         return np.zeros(d, dtype=factors.dtype)
-    return np.linalg.solve(gram + ridge * np.eye(d), target).astype(factors.dtype)
+    return np.linalg.solve(products + ridge * np.eye(d), target).astype(factors.dtype)
 
 
 def fold_in(shelf: Shelf, own: Own, how: FoldIn, threads: int | None = None) -> People:

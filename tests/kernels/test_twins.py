@@ -84,6 +84,30 @@ def test_dealt_records_equal_their_twin(data: Ratings) -> None:
         assert (fast == slow).all()
 
 
+@SIZES
+@DTYPES
+def test_a_gram_matrix_equals_its_twin(data: Ratings, d: int, dtype: Any) -> None:
+    U, _ = matrices(data, d, dtype)
+    np.testing.assert_allclose(
+        cpu.gram(U),
+        reference.gram(U),
+        rtol=1e3 * TOLERANCE[dtype],
+        atol=1e-3 if dtype is np.float32 else 1e-10,
+    )
+
+
+@DTYPES
+def test_orthonormal_rows_equal_their_twin(dtype: Any) -> None:
+    fast = np.random.default_rng(4).normal(size=(6, 50)).astype(dtype)
+    slow = fast.copy()
+    cpu.orthonormalise(fast)
+    reference.orthonormalise(slow)
+    np.testing.assert_allclose(fast, slow, atol=10 * TOLERANCE[dtype])
+    twice = np.vstack([fast[0], fast[0]])
+    cpu.orthonormalise(twice)
+    assert (twice[1] == 0).all()
+
+
 def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:
     U, V = matrices(data, 6, np.float64)
     order, r = sides(data, np.float64)[0]

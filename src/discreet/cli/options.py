@@ -144,7 +144,10 @@ NeighboursOption = Annotated[
 ]
 InitialOption = Annotated[
     str | None,
-    typer.Option(metavar="signed|nonnegative", help="Entries of the unit rows to start from."),
+    typer.Option(
+        metavar="signed|nonnegative|spectral",
+        help="What to start from: entries of unit rows, or the ratings' directions (PMF by ALS).",
+    ),
 ]
 ColumnsOption = Annotated[
     list[str] | None,

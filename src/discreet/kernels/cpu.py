@@ -105,13 +105,15 @@ def _add_gram(A, Z, n, d):  # type: ignore[no-untyped-def]
             add_products(A, i, j, Z, i, Z, n)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _factor_corner(A, top, R):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _factor_corner(A, top, least, R):  # type: ignore[no-untyped-def]
     """R <- the Cholesky factor of A[top:top+8, top:top+8], the reciprocals on its diagonal."""
     for k in range(ROWS):
         for a in range(k, ROWS):
             R[k, a] = A[top + k, top + a]
     for k in range(ROWS):
+        if R[k, k] < least:  # no pivot is, but for rounding; a NaN stays one
+            R[k, k] = least
         scale = R.dtype.type(1) / R.dtype.type(math.sqrt(R[k, k]))
         R[k, k] = scale
         for a in range(k + 1, ROWS):
@@ -122,9 +124,9 @@ def _factor_corner(A, top, R):  # type: ignore[no-untyped-def]
                 R[a, c] -= factor * R[k, c]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _cholesky_solve(A, b, d):  # type: ignore[no-untyped-def]
-    """b <- A^-1 b from the upper half of A, which becomes the factor R with R'R = A.
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _cholesky_solve(A, b, d, least):  # type: ignore[no-untyped-def]
+    """b <- A^-1 b from the upper half of A >= least I, which becomes the R with R'R = A.
 
     Rows are finished in panels of eight: what the rows above subtract from a panel is a product of
     tiles, like a Gram matrix. A is padded; the padding of its diagonal must be one.
@@ -135,7 +137,7 @@ def _cholesky_solve(A, b, d):  # type: ignore[no-untyped-def]
         first = top - top % step
         for j in range(first, d, step):
             subtract_products(A, top, j, A, top, A, top)
-        _factor_corner(A, top, corner)
+        _factor_corner(A, top, least, corner)
         for j in range(first, d, step):
             solve_tile(A, corner, top, j)
     for a in range(d):
@@ -160,6 +162,24 @@ def _start_with(A, d, diagonal):  # type: ignore[no-untyped-def]
 
 _GATHERED = 64
 """Records whose rows are gathered before their products are added: a block stays in L1."""
+
+
+@njit(cache=True, nogil=True)
+def gram(X):  # type: ignore[no-untyped-def]
+    """X'X; a library's threads would keep spinning beside our own afterwards."""
+    d = X.shape[1]
+    width = padded(d, X)
+    A = np.zeros((width, width), dtype=X.dtype)
+    Z = np.zeros((_GATHERED, width), dtype=X.dtype)
+    for first in range(0, len(X), _GATHERED):
+        n = min(_GATHERED, len(X) - first)
+        Z[:n, :d] = X[first : first + n]
+        _add_gram(A, Z, n, d)
+    out = np.empty((d, d), dtype=X.dtype)
+    for a in range(d):
+        for c in range(a, d):
+            out[a, c] = out[c, a] = A[a, c]
+    return out
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -188,7 +208,7 @@ def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, ou
                     Z[k, a] = z[a]
                     b[a] += value * z[a]
             _add_gram(A, Z, n, d)
-        _cholesky_solve(A, b, d)
+        _cholesky_solve(A, b, d, penalty)
         for a in range(d):
             out[i, a] = b[a]
 
@@ -215,7 +235,7 @@ def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessia
                     H[a, c] += u[a] * u[c]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def _dot(x, y):  # type: ignore[no-untyped-def]
     total = 0.0
     for a in range(len(x)):
@@ -236,7 +256,7 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
         _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
         for _ in range(200):
             direction[:] = g
-            _cholesky_solve(H, direction, d)
+            _cholesky_solve(H, direction, d, ridge)
             slope, length, moved = _dot(g, direction), 1.0, False
             while length > 1e-10 and not moved:
                 for a in range(d):
@@ -252,6 +272,23 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
         out[j, :] = v
         size = ridge * math.sqrt(_dot(v, v)) + math.sqrt(_dot(eta, eta)) + kappa * (end - start)
         residual[j] = math.sqrt(_dot(g, g)) / size if size > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def orthonormalise(rows):  # type: ignore[no-untyped-def]
+    """Gram-Schmidt in place, from the first row on; a row that depends on those before is zero."""
+    for k in range(len(rows)):
+        row = rows[k]
+        before = math.sqrt(_dot(row, row))
+        for _ in range(2):  # the second time takes away what rounding left
+            for e in range(k):
+                share = _dot(rows[e], row)
+                for a in range(len(row)):
+                    row[a] -= share * rows[e, a]
+        norm = math.sqrt(_dot(row, row))
+        scale = 1 / norm if norm > 1e-5 * before else 0.0
+        for a in range(len(row)):
+            row[a] *= scale
 
 
 @njit(cache=True, nogil=True)

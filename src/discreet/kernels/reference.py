@@ -118,6 +118,17 @@ def solve_huber(
         residual[j] = np.linalg.norm(g) / size if size > 0 else 0.0
 
 
+def gram(X: Array) -> Array:
+    """X'X."""
+    return np.asarray(X.T @ X)
+
+
+def orthonormalise(rows: Array) -> None:
+    """Gram-Schmidt in place, from the first row on."""
+    Q, R = np.linalg.qr(rows.T)
+    rows[:] = (Q * np.sign(np.diag(R))).T
+
+
 def add_votes(
     lo: int, hi: int, items: Array, r: Array, units: Array, least: float, span: float,
     against: Array, in_favour: Array,

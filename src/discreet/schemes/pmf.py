@@ -17,6 +17,7 @@ from discreet.errors import (
     require_positive,
 )
 from discreet.items import Items
+from discreet.kernels.threads import thread_count
 from discreet.privacy.certificate import Certificate, Neighbours, Status
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
@@ -25,7 +26,7 @@ from discreet.ratings import Crowd, Ratings
 from discreet.recommend import FoldIn, typical_person
 from discreet.release import Release
 from discreet.scale import RatingScale
-from discreet.schemes.als import alternate
+from discreet.schemes.als import alternate, spectral_start
 from discreet.schemes.gradient import GradientSteps, unit_rows
 from discreet.schemes.model import FactorModel
 
@@ -53,11 +54,12 @@ class PMF:
     """Regularisation of items: likewise."""
     weighted: bool | None = None
     """Whether a row's regularisation is multiplied by its number of ratings (ALS: yes)."""
-    sweeps: int = 10
+    sweeps: int = 5
     gamma: float = 50.0
     passes: int = 50
-    initial: str = "signed"
-    """Entries of the random unit rows to start from: "signed" or "nonnegative"."""
+    initial: str | None = None
+    """What to start from: random unit rows with "signed" (the gradient steps' default) or
+    "nonnegative" entries, or "spectral" (ALS's default), leading directions of the ratings."""
     dtype: str = "float32"
     items: Items | None = None
     threads: int | None = None
@@ -76,12 +78,18 @@ class PMF:
         data = over_catalogue(ratings, self.items)
         randomness = Randomness(seed)
         lambda_u, lambda_v, weighted = self._regularisation()
+        dtype = np.dtype(DTYPES[self.dtype])
+        initial = self.initial or ("spectral" if self.solver == "als" else "signed")
         if self.solver == "als":
+            rng, workers = randomness.training, thread_count(self.threads)
+            start = (
+                spectral_start(data, self.factors, rng, dtype, workers)
+                if initial == "spectral"
+                else unit_rows(rng, len(data.items), self.factors, initial).astype(dtype)
+            )
             U, V, trace = alternate(
                 data,
-                unit_rows(randomness.training, len(data.items), self.factors, self.initial).astype(
-                    DTYPES[self.dtype]
-                ),
+                start,
                 (lambda_u, lambda_v),
                 weighted=weighted,
                 sweeps=self.sweeps,
@@ -89,10 +97,8 @@ class PMF:
                 progress=progress,
             )
         else:
-            steps = GradientSteps(
-                data, self.gamma, randomness.training, DTYPES[self.dtype], self.threads
-            )
-            U, V = steps.start(self.factors, self.initial)
+            steps = GradientSteps(data, self.gamma, randomness.training, dtype, self.threads)
+            U, V = steps.start(self.factors, initial)
             U, V = steps.train(U, V, lambda_u, lambda_v, self.passes, progress)
             trace = tuple(steps.trace)
         if self.solver == "gradient":
@@ -108,7 +114,9 @@ class PMF:
         require_count("sweeps", self.sweeps)
         require_count("passes", self.passes)
         require_positive("gamma", self.gamma)
-        require_choice("initial", self.initial, ("signed", "nonnegative"))
+        require_choice("initial", self.initial, (None, "signed", "nonnegative", "spectral"))
+        if self.initial == "spectral" and self.solver == "gradient":
+            raise ParameterError("initial='spectral' goes with solver='als' only")
         require_choice("dtype", self.dtype, DTYPES)
         if self.weighted and self.solver == "gradient":
             raise ParameterError("weighted=True goes with solver='als' only")
