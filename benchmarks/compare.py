@@ -4,7 +4,7 @@
     python benchmarks/compare.py --data netflix-10m --target 0.85 --only libmf lenskit
     python benchmarks/compare.py --with-spark          # Spark's ALS too; needs Java
 
-Every peer is installed into an environment of its own under .peers, runs in a process of its own,
+Every peer is installed into an environment of its own under .bench, runs in a process of its own,
 and does the same work with its own means: train with 20 factors on two threads for each of its
 regularisations and several numbers of epochs, score all test pairs, list ten unrated items for
 everybody. Rounds go through all libraries in turn; the least time of all rounds counts. The table
@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from common import RESULTS
 from discreet.evaluate.splits import one_fold
 from discreet.figure import canvas
 from discreet.io import datasets
@@ -105,7 +106,7 @@ def to_target(found: dict[str, Any], target: float) -> tuple[float, str]:
         closest = min((point[3] for point in found.get("curve", [])), default=None)
         return np.inf, "" if closest is None else f"at best {closest:.4f}"
     regularisation, epochs, seconds, _ = min(reached, key=lambda point: point[2])
-    return seconds, f"{epochs} epochs, regularisation {regularisation:g}"
+    return seconds, f"{epochs} epoch{'s' * (epochs > 1)}, regularisation {regularisation:g}"
 
 
 def table(results: dict[str, dict[str, Any]], target: float) -> str:
@@ -120,8 +121,8 @@ def table(results: dict[str, dict[str, Any]], target: float) -> str:
 
     lines = [
         "| library | epoch or sweep, ms | RMSE "
-        f"{target:g}, ms | how | table, ms | test pairs, ms | top 10 for all, ms | import, ms "
-        "| peak memory, GiB |",
+        f"{target:g}: training, ms | how | from arrays: table and training, ms "
+        "| test pairs, ms | top 10 for all, ms | import, ms | peak memory, GiB |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     own_target = to_target(ours, target)[0]
@@ -132,7 +133,8 @@ def table(results: dict[str, dict[str, Any]], target: float) -> str:
             lists += f", from {found['listed']} people"
         lines.append(
             f"| {name} {found['version']} | {cell(found['epoch'], ours['epoch'])} "
-            f"| {cell(seconds, own_target)} | {how} | {cell(found['prepare'], ours['prepare'])} "
+            f"| {cell(seconds, own_target)} | {how} "
+            f"| {cell(found['prepare'] + seconds, ours['prepare'] + own_target)} "
             f"| {cell(found.get('score'), ours['score'])} | {lists} "
             f"| {cell(found['import'], ours['import'])} | {found['peak_gib']:.2f} |"
         )
@@ -175,7 +177,7 @@ def main() -> None:
     parser.add_argument("--with-spark", action="store_true", help="Spark too; needs Java")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--epochs", default="1,2,3,4,5,6,7,8,10,12,15,20,30", help="numbers to try")
-    parser.add_argument("--folder", type=Path, default=Path(".peers"))
+    parser.add_argument("--folder", type=Path, default=RESULTS)
     given = parser.parse_args()
     chosen = given.only or [p for p in PEERS if p != "spark" or given.with_spark]
     folder = given.folder.resolve()

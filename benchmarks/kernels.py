@@ -1,19 +1,20 @@
-"""How long the kernels take, on MovieLens 1M where it is here, else on a table of its size.
+"""How near the kernels are to the machine: gradient and ALS sweep, by factors and threads.
 
-Run by `make bench`. The least of several repeats is shown, with the time of the NumPy twin or of a
-plain copy of the data beside it: machines differ, ratios less so.
+    python benchmarks/kernels.py
+
+On MovieLens 1M where it is here, else on a table of its size, and on 20 million made-up ratings
+whose factors leave the caches. The least of several repeats is shown, with useful arithmetic per
+second as a share of what a large matrix product does in the same process.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import polars as pl
 
-from discreet.io import datasets
+from common import least, million, synthetic
 from discreet.kernels import cpu, reference
 from discreet.kernels.threads import record_ranges, run_ranges
 from discreet.privacy.spec import PrivacySpec
@@ -23,28 +24,8 @@ from discreet.schemes.dppmf import PDPPMF
 from discreet.schemes.gradient import GradientSteps
 
 
-def million() -> tuple[str, Ratings]:
-    if datasets.find("ml-1m") is not None:
-        return "MovieLens 1M", datasets.load_ratings("ml-1m")
-    rng = np.random.default_rng(0)
-    user, item = rng.integers(0, 6000, 1_100_000), rng.zipf(1.3, 1_100_000) % 3700
-    pairs = pl.DataFrame({"user": user, "item": item}).unique(maintain_order=True)
-    return "synthetic", Ratings.from_frame(
-        pairs.with_columns(rating=pl.Series(rng.integers(1, 6, pairs.height)))
-    )
-
-
-def least(work: Callable[[], Any], repeats: int = 7) -> float:
-    work()
-    times = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return 1e3 * min(times)
-
-
 def gradient(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
+    """The full-batch gradient of U and V."""
     rng = np.random.default_rng(0)
     U = rng.normal(0, 0.2, (len(data.users), d)).astype(dtype)
     V = rng.normal(0, 0.2, (len(data.items), d)).astype(dtype)
@@ -65,6 +46,7 @@ def gradient(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], No
 
 
 def als(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
+    """Both halves of a sweep."""
     V = np.random.default_rng(0).normal(0, 0.5, (len(data.items), d)).astype(dtype)
     by_user, by_item = data.by_user.values.astype(dtype), data.by_item.values.astype(dtype)
 
@@ -76,36 +58,65 @@ def als(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
 
 
 def epoch(data: Ratings, threads: int) -> float:
+    """One pass of the paper's mini-batch steps."""
     steps = GradientSteps(data, 50.0, np.random.default_rng(0), np.float32, threads)
     U, V = steps.start(20, "signed")
     passes = 5
-    return least(lambda: steps.train(U, V, 0.01, 0.01, passes, lambda *_: None), 3) / passes
+    return least(lambda: steps.train(U, V, 0.01, 0.01, passes, lambda *_: None), 5) / passes
+
+
+def peaks() -> float:
+    """What a large product and a large copy reach; the product's operations per second."""
+    A = np.random.default_rng(0).random((3000, 3000), dtype=np.float32)
+    product = 2 * len(A) ** 3 / least(lambda: A @ A, 5)
+    source = np.ones(1 << 27, dtype=np.uint8)
+    target = np.empty_like(source)
+    copy = 2 * len(source) / least(lambda: np.copyto(target, source), 5)
+    print(f"the machine: matrix product {product / 1e9:.0f} GFLOP/s, copy {copy / 1e9:.0f} GB/s\n")
+    return product
+
+
+def compare(name: str, data: Ratings, sizes: tuple[int, ...], repeats: int, peak: float) -> None:
+    rows = len(data.users) + len(data.items)
+    print(f"{name}: {len(data):,} ratings; milliseconds (share of the matrix product's speed)")
+    for d in sizes:
+        for threads in (1, 2):
+            both = least(gradient(data, threads, np.float32, d), repeats)
+            sweep = least(als(data, threads, np.float32, d), repeats)
+            shares = [
+                flops / time / peak
+                for flops, time in (
+                    (2 * len(data) * 4 * d, both),
+                    (2 * len(data) * d * (d + 1) + rows * d**3 / 3, sweep),
+                )
+            ]
+            print(
+                f"  d={d:<3} {threads} thread(s): gradient of both sides {1e3 * both:8.1f} "
+                f"({shares[0]:4.0%})   ALS sweep {1e3 * sweep:8.1f} ({shares[1]:4.0%})",
+                flush=True,
+            )
 
 
 def main() -> None:
+    peak = peaks()
     name, data = million()
-    print(f"{name}: {len(data):,} ratings; least of several repeats, milliseconds\n")
+    compare(name, data, (8, 20, 64, 128), 15, peak)
     for threads in (1, 2):
-        print(f"one pass of the paper's steps, d=20, float32, {threads} thread(s): "
-              f"{epoch(data, threads):8.1f}")  # fmt: skip
-    for d in (8, 20, 64):
-        for dtype in (np.float32, np.float64):
-            for threads in (1, 2):
-                both, sweep = (least(make(data, threads, dtype, d), 5) for make in (gradient, als))
-                print(
-                    f"d={d:<3} {dtype.__name__} {threads} thread(s): "
-                    f"gradient of both sides {both:8.1f}   ALS sweep {sweep:8.1f}"
-                )
+        print(f"  one pass of the paper's steps, d=20, {threads} thread(s): "
+              f"{1e3 * epoch(data, threads):.1f}")  # fmt: skip
     order, few = data.by_user, min(len(data), 100_000)
     V = np.random.default_rng(0).normal(size=(len(data.items), 20))
     U = np.zeros((len(data.users), 20))
-    arguments = (order.rows, order.cols, order.values, U, V, 1e-4, U.copy(), np.zeros(len(U)))
+    r = order.values.astype(np.float64)
+    arguments = (order.rows, order.cols, r, U, V, 1e-4, U.copy(), np.zeros(len(U)))
     fast = least(lambda: cpu.add_gradient(0, few, *arguments))
     slow = least(lambda: reference.add_gradient(0, few, *arguments), 2)
-    print(f"\ngradient of {few:,} records: {fast:.2f}, NumPy twin {slow:.1f}")
+    print(f"  gradient of {few:,} records: {1e3 * fast:.2f}, NumPy twin {1e3 * slow:.1f}")
     spec = PrivacySpec.groups()
-    print(f"levels by hash: {least(lambda: spec.levels(data), 3):.0f}")
-    print(f"a whole PDP-PMF fit: {least(lambda: PDPPMF().fit(data, spec, seed=0), 1):.0f}")
+    print(f"  levels by hash: {1e3 * least(lambda: spec.levels(data), 3):.0f}")
+    fit = least(lambda: PDPPMF().fit(data, spec, seed=0), 1)
+    print(f"  a whole PDP-PMF fit: {1e3 * fit:.0f}\n")
+    compare("synthetic", synthetic(20_000_000), (20, 64), 3, peak)
 
 
 if __name__ == "__main__":

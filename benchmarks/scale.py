@@ -1,96 +1,125 @@
-"""Tally and Chorus on 1 to 100 million ratings in memory: seconds, and peak memory.
+"""Reading, PMF, Tally and Chorus on 1 to 100 million made-up ratings: cost per rating, and memory.
 
-Run by `make bench`. The 10 million are Netflix's where they are here, else synthetic like the
-others. Each case runs in a process of its own; levels are a column of the table, as in a real one.
+    python benchmarks/scale.py                 # 1, 10 and 100 million; needs 12 GB
+    python benchmarks/scale.py 1 10            # millions of ratings
+
+Netflix-shaped: 200 ratings a person up to 480,000 people, 17,770 items; levels are a column, as in
+a real table. Each case runs in a process of its own. PMF is one sweep of ALS with 20 factors.
 Chorus has a given number of factors, so that every size does the same work per rating, and runs
-once with the exact noise that releases use and once with a seed: the difference is the noise.
+with a seed; the exact noise of a real release comes on top and depends on the items alone.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from discreet.ids import Ids
-from discreet.io import datasets
+from common import RESULTS, forget_peak, resident, seconds, synthetic
+from discreet.figure import canvas
+from discreet.io.tables import read_ratings
+from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.scale import RatingScale
+from discreet.schemes.als import alternate, spectral_start
 from discreet.schemes.chorus import Chorus
 from discreet.schemes.tally import Tally
 
-
-def synthetic(count: int, users: int = 480_000, items: int = 17_770) -> Ratings:
-    """Netflix-shaped: everybody rates about as much, popularity falls off along the catalogue."""
-    rng = np.random.default_rng(0)
-    users = min(users, count // 200)
-    per_user = np.full(users, count // users)
-    per_user[: count - per_user.sum()] += 1
-    user = np.repeat(np.arange(users, dtype=np.int32), per_user)
-    place = np.arange(count) - np.repeat(np.cumsum(per_user) - per_user, per_user)
-    # A person's k-th item: spread over the catalogue, denser at its beginning, never twice.
-    spread = (place + 1) / np.repeat(per_user + 1, per_user)
-    item = (place + (items - per_user.max() - 1) * spread**3).astype(np.int32)
-    return Ratings(
-        users=Ids(pl.Series("user", np.arange(users))),
-        items=Ids(pl.Series("item", np.arange(items))),
-        user=user,
-        item=item,
-        rating=rng.integers(1, 6, count).astype(np.float32),
-        epsilon=rng.uniform(0.1, 1.0, count),
-        timestamp=None,
-        scale=RatingScale(),
-    )
+WORK = ("reading Parquet", "PMF, a sweep", "Tally", "Chorus", "Chorus, exact noise")
 
 
-def load(count: int) -> tuple[str, Ratings]:
-    if count == 10_000_000 and datasets.find("netflix-10m") is not None:
-        data = datasets.load_ratings("netflix-10m")
-        levels = PrivacySpec.groups().levels(data)
-        return "netflix-10m", Ratings(**vars(data) | {"epsilon": levels})
-    return "synthetic", synthetic(count)
+def write(count: int, path: Path) -> None:
+    """The table as a file, in random order: the worst case of reading."""
+    data = synthetic(count)
+    order = np.random.default_rng(1).permutation(count)
+    frame = pl.DataFrame(
+        {
+            "user": data.user[order], "item": data.item[order],
+            "rating": data.rating[order], "epsilon": data.epsilon[order],
+        }
+    )  # fmt: skip
+    frame.write_parquet(path)
 
 
-def resident(*, peak: bool = False, forget_peak: bool = False) -> int:
-    """Resident memory of this process in KiB, now or at most since the last forgetting (Linux)."""
-    if forget_peak:
-        Path("/proc/self/clear_refs").write_text("5")
-    label = "VmHWM:" if peak else "VmRSS:"
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith(label))
+def measure(work: str, count: int, folder: Path) -> None:
+    """Print seconds and the peak of memory, compilation left out."""
+    if work == "reading Parquet":
+        path = folder / f"{count}.parquet"
+        if not path.exists():
+            subprocess.run([sys.executable, __file__, "write", str(count), path], check=True)
+        read_ratings(path, scale=(1, 5)) if count < 10**7 else None
+        forget_peak()
+        took = seconds(lambda: read_ratings(path, scale=(1, 5)))
+        path.unlink()
+    else:
+        data = synthetic(count)
+        spec = PrivacySpec.column()
+        if work.startswith("PMF"):
+            start = spectral_start(
+                data, 20, np.random.default_rng(0), np.dtype(np.float32), thread_count(None)
+            )
+
+            def fit() -> None:
+                alternate(
+                    data, start, (0.05, 0.05), weighted=True, sweeps=1, threads=None,
+                    progress=lambda *_: None,
+                )  # fmt: skip
+        else:
+            scheme = Tally() if work == "Tally" else Chorus(delta=0.1 / count, factors=8)
+            seed = None if work.endswith("exact noise") else 0
+
+            def fit() -> None:
+                scheme.fit(data, spec, seed=seed)
+
+        forget_peak()
+        fit()  # loads kernels, sorts the table
+        took = min(seconds(fit) for _ in range(2))
+    print(f"{took} {resident(peak=True)}")
 
 
-def measure(scheme: str, count: int) -> None:
-    name, data = load(count)
-    spec = PrivacySpec.column()
-    chosen = Tally() if scheme == "Tally" else Chorus(delta=0.1 / count, factors=8)
-    before = resident(forget_peak=True)
-    times = []
-    for seed in (0, 0, None):  # the first also loads or compiles kernels and sorts the table
-        began = time.perf_counter()
-        chosen.fit(data, spec, seed=seed)
-        times.append(time.perf_counter() - began)
-    peak = resident(peak=True)
-    print(
-        f"{scheme} on {len(data):,} ratings ({name}): first fit {times[0]:.1f} s, then "
-        f"{times[1]:.2f} s with a seed and {times[2]:.2f} s with exact noise; peak memory "
-        f"{peak / 2**20:.2f} GiB, {(peak - before) / 2**20:.2f} of it above the data",
-        flush=True,
-    )
+def draw(results: dict[str, list[tuple[int, float]]], path: Path) -> None:
+    with canvas(path) as axes:
+        for work, points in results.items():
+            counts, times = np.array(points).T
+            axes.plot(counts, 1e9 * times / counts, marker="o", label=work)
+        axes.set(
+            xscale="log", yscale="log", xlabel="ratings", ylabel="nanoseconds per rating",
+            title="Cost per rating, two cores",
+        )  # fmt: skip
+        axes.legend(frameon=False)
 
 
 def main() -> None:
-    if len(sys.argv) > 1:
-        measure(sys.argv[1], int(sys.argv[2]))
+    if len(sys.argv) > 3:
+        if sys.argv[1] == "write":
+            write(int(sys.argv[2]), Path(sys.argv[3]))
+        else:
+            measure(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
         return
-    for scheme in ("Tally", "Chorus"):
-        for count in (1_000_000, 10_000_000, 100_000_000):
-            subprocess.run([sys.executable, __file__, scheme, str(count)], check=True)
+    counts = [10**6 * int(m) for m in sys.argv[1:] or ("1", "10", "100")]
+    results: dict[str, list[tuple[int, float]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for work in WORK:
+            for count in counts:
+                done = subprocess.run(
+                    [sys.executable, __file__, work, str(count), folder],
+                    check=True, capture_output=True, text=True,
+                )  # fmt: skip
+                took, peak = map(float, done.stdout.split())
+                results.setdefault(work, []).append((count, took))
+                print(
+                    f"{work:20} {count:>11,} ratings: {took:8.2f} s, {1e9 * took / count:6.0f} ns "
+                    f"a rating, peak memory {peak:5.2f} GiB",
+                    flush=True,
+                )
+    RESULTS.mkdir(exist_ok=True)
+    draw(results, RESULTS / "scale.png")
+    for work, points in results.items():
+        costs = [took / count for count, took in points]
+        print(f"{work}: the dearest rating costs {max(costs) / min(costs):.1f} times the cheapest")
 
 
 if __name__ == "__main__":

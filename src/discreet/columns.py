@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,18 +52,18 @@ def _pandas_column(column: Any) -> pl.Series:
     return pl.Series(values, nan_to_null=True)  # pandas writes a missing number as NaN
 
 
-def choose_columns(table: pl.DataFrame, columns: Mapping[str, str]) -> dict[str, str]:
+def choose_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
     """The table's name of each of our columns that it has, or must have."""
     for ours in columns:
         require_choice("a mapped column", ours, COLUMNS)
-    chosen = {c: columns.get(c, c) for c in COLUMNS if c in columns or c in table.columns}
+    chosen = {c: columns.get(c, c) for c in COLUMNS if c in columns or c in names}
     for c in REQUIRED:
         chosen.setdefault(c, c)
-    missing = [theirs for theirs in chosen.values() if theirs not in table.columns]
+    missing = [theirs for theirs in chosen.values() if theirs not in names]
     if missing:
         raise DataError(
             f"no column {missing[0]!r} in the ratings table: it has "
-            f"{', '.join(map(repr, table.columns))}; name yours with columns={{'user': ...}} "
+            f"{', '.join(map(repr, names))}; name yours with columns={{'user': ...}} "
             "(--columns user=... on the command line), and check the delimiter"
         )
     return chosen

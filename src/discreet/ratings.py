@@ -126,7 +126,7 @@ class Ratings:
         """
         require_choice("keep", keep, (None, "last"))
         table = as_polars(frame)
-        chosen = choose_columns(table, columns or {})
+        chosen = choose_columns(table.columns, columns or {})
         if table.height == 0:
             raise DataError("the ratings table is empty: it needs at least one row")
         user_ids, item_ids = (id_series(table[chosen[c]], c) for c in ("user", "item"))

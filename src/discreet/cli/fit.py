@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.progress import Progress
     from discreet.ratings import Ratings
     from discreet.release import Release
+    from discreet.scale import RatingScale
     from discreet.schemes.model import FactorModel, Publishing, Scheme
 
 
@@ -74,10 +75,26 @@ def fit(
     engine: Annotated[
         o.EngineName,
         typer.Option(
-            help="Where the ratings are: local (in memory), or stream (a Parquet file or folder, "
-            "or a CSV, of any size; tally and chorus; parts of it on disk while it runs)."
+            help="Where the ratings are: local (in memory), stream (a Parquet file or folder, "
+            "or a CSV, of any size; tally and chorus; parts of it on disk while it runs), or spark "
+            "(any path that Spark reads; tally, chorus, and pdp-pmf stated)."
         ),
     ] = o.EngineName.LOCAL,
+    master: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Spark's master, such as local[4] or spark://host:7077; by default the one that "
+            "spark-submit or the environment sets.",
+        ),
+    ] = None,
+    unique_pairs: Annotated[
+        bool,
+        typer.Option(
+            "--unique-pairs",
+            help="The table's key rules out two ratings of one pair: Spark need not look for any.",
+        ),
+    ] = False,
     trace: Annotated[
         bool,
         typer.Option("--trace", help="Show what was read and how it went (secret: for you alone)."),
@@ -100,6 +117,7 @@ def fit(
       discreet fit ratings.parquet --delta 1e-8 --items items.parquet
       discreet fit ratings.parquet --items items.parquet --ledger ledger.db --out release
       discreet fit huge.parquet --engine stream --items items.parquet --privacy column
+      discreet fit warehouse/ratings --engine spark --master local[4] --items items.parquet
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
@@ -121,13 +139,18 @@ def fit(
     }  # fmt: skip
     [chosen] = parse.schemes([scheme], given, catalogue, threads)
     levels = (privacy, max_level, min_level, default_level)
-    if engine == o.EngineName.STREAM:
+    if engine != o.EngineName.SPARK and (master is not None or unique_pairs):
+        raise ParameterError("--master and --unique-pairs go with --engine spark")
+    if engine != o.EngineName.LOCAL:
         if ledger is not None or trace or separator is not None or encoding != "utf-8":
             raise ParameterError(
-                "--engine stream goes without --ledger, --trace, --separator and --encoding"
+                f"--engine {engine} goes without --ledger, --trace, --separator and --encoding"
             )
-        table = (ratings, parse.mapping(columns), scale, keep)
-        release = _stream(chosen, table, levels, override_levels, seed)
+        table = _Table(ratings, parse.mapping(columns), scale, keep)
+        if engine == o.EngineName.STREAM:
+            release = _stream(chosen, table, levels, override_levels, seed)
+        else:
+            release = _spark(chosen, table, levels, override_levels, seed, master, unique_pairs)
         release.save(out)
         _done(release, out)
         return
@@ -173,10 +196,21 @@ def _privacy(
     return spec
 
 
+class _Table(NamedTuple):
+    """A table that an engine reads by itself."""
+
+    source: str
+    columns: dict[str, str]
+    scale: str | None
+    keep: str | None
+
+    def rating_scale(self) -> tuple[float, float] | RatingScale:
+        return (1, 5) if self.scale is None else parse.scale_of(self.scale)
+
+
 def _stream(
-    scheme: Scheme, table: tuple[str, dict[str, str], str | None, str | None], levels: _Levels,
-    override: bool, seed: int | None,
-) -> Release:  # fmt: skip
+    scheme: Scheme, table: _Table, levels: _Levels, override: bool, seed: int | None
+) -> Release:
     from discreet.engines import fit_release
     from discreet.engines.stream import open_stream
     from discreet.schemes.chorus import Chorus
@@ -184,16 +218,45 @@ def _stream(
 
     if not isinstance(scheme, Tally | Chorus):
         raise ParameterError("--engine stream goes with --scheme tally or chorus")
-    source, columns, scale, keep = table
     with (
         show.progress_bar() as progress,
         open_stream(
-            source, columns, scale=(1, 5) if scale is None else parse.scale_of(scale), keep=keep,
+            table.source, table.columns, scale=table.rating_scale(), keep=table.keep,
             progress=progress,
         ) as stream,
     ):  # fmt: skip
         spec = _privacy(levels, stream.has_levels, scheme, override)
         return fit_release(scheme, stream, spec, seed=seed, progress=progress)
+
+
+def _spark(
+    scheme: Scheme, table: _Table, levels: _Levels, override: bool, seed: int | None,
+    master: str | None, unique_pairs: bool,
+) -> Release:  # fmt: skip
+    from discreet import spark
+    from discreet.schemes.chorus import Chorus
+    from discreet.schemes.dppmf import PDPPMF
+    from discreet.schemes.tally import Tally
+
+    if not isinstance(scheme, Tally | Chorus | PDPPMF):
+        raise ParameterError(
+            "--engine spark goes with --scheme tally, chorus, or pdp-pmf --variant stated"
+        )
+    if table.keep is not None:
+        raise ParameterError("--engine spark goes without --keep: remove duplicates in Spark")
+    with spark.open_session(master) as session:
+        typer.echo("Spark: reading and checking the table", err=True)
+        ratings = spark.read_ratings(
+            session, table.source, table.columns, scale=table.rating_scale(),
+            unique_pairs=unique_pairs,
+        )  # fmt: skip
+        spec = _privacy(levels, ratings.has_levels, scheme, override)
+        return spark.fit(scheme, ratings, spec, seed=seed, progress=_a_line_each)
+
+
+def _a_line_each(phase: str, done: int, total: int) -> None:
+    """Spark draws on the terminal itself: one line a stage, not a bar."""
+    typer.echo(f"Spark: {phase}, {done} of {total}", err=True)
 
 
 def _publish(

@@ -13,6 +13,7 @@ class EngineName(StrEnum):
 
     LOCAL = "local"
     STREAM = "stream"
+    SPARK = "spark"
 
 
 class SchemeName(StrEnum):

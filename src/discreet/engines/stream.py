@@ -113,7 +113,7 @@ def _scan(source: Path, columns: Mapping[str, str]) -> tuple[pl.LazyFrame, dict[
     else:
         scan = pl.scan_parquet(source / "**" / "*.parquet" if source.is_dir() else source)
     try:
-        return scan, choose_columns(scan.limit(1).collect(), columns)
+        return scan, choose_columns(scan.limit(1).collect().columns, columns)
     except pl.exceptions.PolarsError as error:
         raise DataError(
             f"{source}: the stream engine reads Parquet (a file or a folder) and CSV: {error}"

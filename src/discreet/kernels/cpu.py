@@ -97,11 +97,18 @@ def project_rows(lo, hi, U):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _first_column(i, d, step):  # type: ignore[no-untyped-def]
+    """Where the tiles of the upper half begin in row i: aligned, unless that takes one more."""
+    aligned = i - i % step
+    return i if (d - i + step - 1) // step < (d - aligned + step - 1) // step else aligned
+
+
+@njit(cache=True, nogil=True)
 def _add_gram(A, Z, n, d):  # type: ignore[no-untyped-def]
     """The upper half of A += sum over k < n of Z[k]' Z[k]; the lower half is left in any state."""
     step = lanes(A)
     for i in range(0, d, ROWS):
-        for j in range(i - i % step, d, step):
+        for j in range(_first_column(i, d, step), d, step):
             add_products(A, i, j, Z, i, Z, n)
 
 
@@ -134,7 +141,7 @@ def _cholesky_solve(A, b, d, least):  # type: ignore[no-untyped-def]
     corner = np.empty((ROWS, ROWS), dtype=A.dtype)
     step = lanes(A)
     for top in range(0, d, ROWS):
-        first = top - top % step
+        first = _first_column(top, d, step)
         for j in range(first, d, step):
             subtract_products(A, top, j, A, top, A, top)
         _factor_corner(A, top, least, corner)

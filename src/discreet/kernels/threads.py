@@ -18,6 +18,15 @@ from discreet.errors import require_count
 T = TypeVar("T")
 
 
+_most_threads = 1 << 30
+
+
+def limit_threads(most: int) -> None:
+    """At most so many in this process from now on, for one that shares its machine with others."""
+    global _most_threads
+    _most_threads = require_count("threads", most)
+
+
 def thread_count(threads: int | None) -> int:
     """How many threads to use: what was asked for, else every core this process may run on."""
     if threads is not None:
@@ -49,7 +58,8 @@ def run_all(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
                 return
             results[place] = call()
 
-    helpers = [_pool(threads).submit(work) for _ in range(min(threads, len(calls)) - 1)]
+    count = min(threads, len(calls), _most_threads)
+    helpers = [_pool(threads).submit(work) for _ in range(count - 1)]
     try:
         work()
     finally:

@@ -117,7 +117,7 @@ class PrivacySpec(ABC):
     def uniform(epsilon: float) -> PrivacySpec:
         """The same level for every rating."""
         level = _level("epsilon", epsilon)
-        return _Uniform(Offer(level, level, level))
+        return Uniform(Offer(level, level, level))
 
     @staticmethod
     def column(
@@ -128,7 +128,7 @@ class PrivacySpec(ABC):
         `max_level` declares the largest level on offer, whether or not anyone chose it. The
         default is 1.0, or `max_level` where that is smaller.
         """
-        return _Column(Offer(max_level, min_level, default))
+        return Column(Offer(max_level, min_level, default))
 
     @staticmethod
     def by_user(
@@ -139,7 +139,7 @@ class PrivacySpec(ABC):
         default: float | None = None,
     ) -> PrivacySpec:
         """A level per user for all that user's ratings; others get the default."""
-        return _ById(Offer(max_level, min_level, default), "user", levels)
+        return ById(Offer(max_level, min_level, default), "user", levels)
 
     @staticmethod
     def by_item(
@@ -150,7 +150,7 @@ class PrivacySpec(ABC):
         default: float | None = None,
     ) -> PrivacySpec:
         """A level per item for all ratings of that item; others get the default."""
-        return _ById(Offer(max_level, min_level, default), "item", levels)
+        return ById(Offer(max_level, min_level, default), "item", levels)
 
     @staticmethod
     def groups(
@@ -177,25 +177,32 @@ class PrivacySpec(ABC):
             raise SpecError(
                 f"levels must rise: eps_c <= eps_m <= eps_l; got {low:g}, {middle:g}, {top:g}"
             )
-        return _Groups(Offer(top, low, top), f_c, f_m, middle, seed)
+        return Groups(Offer(top, low, top), f_c, f_m, middle, seed)
 
 
 @dataclass(frozen=True)
-class _Uniform(PrivacySpec):
+class Uniform(PrivacySpec):
+    """The same level for every rating."""
+
     offer: Offer
 
     def levels(self, ratings: Ratings) -> Levels:
+        """See PrivacySpec."""
         return np.full(len(ratings), self.max_level)
 
     def describe(self) -> str:
+        """See PrivacySpec."""
         return f"every rating at epsilon = {self.max_level!r}"
 
 
 @dataclass(frozen=True)
-class _Column(PrivacySpec):
+class Column(PrivacySpec):
+    """The table's epsilon column."""
+
     offer: Offer
 
     def levels(self, ratings: Ratings) -> Levels:
+        """See PrivacySpec."""
         if ratings.epsilon is None:
             raise SpecError(
                 "the ratings table has no epsilon column: add one, map one with "
@@ -205,11 +212,14 @@ class _Column(PrivacySpec):
         return self.offer.check(self.offer.fill(ratings.epsilon), ratings)
 
     def describe(self) -> str:
+        """See PrivacySpec."""
         return self.offer.describe("rating")
 
 
 @dataclass(frozen=True)
-class _ById(PrivacySpec):
+class ById(PrivacySpec):
+    """A level per user or per item."""
+
     offer: Offer
     what: str
     given: Mapping[Any, float] = field(repr=False)
@@ -225,6 +235,7 @@ class _ById(PrivacySpec):
                 )
 
     def levels(self, ratings: Ratings) -> Levels:
+        """See PrivacySpec."""
         by_user = self.what == "user"
         ids, rows = (ratings.users, ratings.user) if by_user else (ratings.items, ratings.item)
         table = np.full(len(ids), np.nan)
@@ -235,11 +246,14 @@ class _ById(PrivacySpec):
         return self.offer.check(self.offer.fill(table)[rows], ratings)
 
     def describe(self) -> str:
+        """See PrivacySpec."""
         return self.offer.describe(self.what)
 
 
 @dataclass(frozen=True)
-class _Groups(PrivacySpec):
+class Groups(PrivacySpec):
+    """The paper's simulated groups: a level from a hash of the pair."""
+
     offer: Offer
     f_c: float
     f_m: float
@@ -247,6 +261,7 @@ class _Groups(PrivacySpec):
     seed: int
 
     def levels(self, ratings: Ratings) -> Levels:
+        """See PrivacySpec."""
         draws = pair_uniforms(
             derive_key("levels", self.seed),
             ratings.users.values,
@@ -258,7 +273,7 @@ class _Groups(PrivacySpec):
         return self._level_at(draws[:, 0], draws[:, 1])
 
     def typical_levels(self) -> Levels:
-        # The declared distribution itself: the same place in each group's range, group by group.
+        """The declared distribution: the same place in each group's range, group by group."""
         return self._level_at(*(g.ravel() for g in np.meshgrid(_MIDPOINTS[::20], _MIDPOINTS[::20])))
 
     def _level_at(self, group: Levels, place: Levels) -> Levels:
@@ -271,6 +286,7 @@ class _Groups(PrivacySpec):
         )
 
     def describe(self) -> str:
+        """See PrivacySpec."""
         low, middle, top = self.offer.min_level, self.eps_m, self.max_level
         return (
             f"simulated groups: {self.f_c!r} of the ratings in [{low!r}, {middle!r}), "

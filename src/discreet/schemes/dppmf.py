@@ -82,7 +82,7 @@ class DPPMF:
         progress: Progress = silent,
     ) -> FactorModel:
         """Train at one level for everybody: the smallest that the specification offers."""
-        self._check()
+        self.check()
         if spec is not None:
             require_spec(spec)
         if spec is None or spec.min_level is None:
@@ -95,7 +95,8 @@ class DPPMF:
         t = float(spec.min_level)
         return self._perturbed(data, data, t, repr(t), spec, Randomness(seed), progress)
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuse parameters that are out of range or do not go together."""
         require_choice("variant", self.variant, VARIANTS)
         require_choice("solver", self.solver, ("gradient", "als"))
         require_choice("initial", self.initial, ("signed", "nonnegative"))
@@ -110,7 +111,7 @@ class DPPMF:
         if self.kappa is not None:
             require_positive("kappa", self.kappa)
 
-    def _sensitivity(self, scale: RatingScale) -> float:
+    def sensitivity(self, scale: RatingScale) -> float:
         """Delta of Theorem 1, and of the Remark for replaced values."""
         return scale.largest if self.neighbours == Neighbours.ADD_REMOVE else scale.span
 
@@ -126,15 +127,15 @@ class DPPMF:
         )
         U, V, trace = self._people(used, steps, centre, randomness, progress)
         if self.variant == "printed":
-            scale = self._sensitivity(data.scale) / t
-            lambda_v = self._lambda_v(t)
+            scale = self.sensitivity(data.scale) / t
+            lambda_v = self.ridge(t)
             V = steps.perturb(U, V, lambda_v, scale, self.k2, randomness, progress)
             trace = tuple(steps.trace)
         elif self.variant == "stated":
-            V = self._minimise(used, U, t, randomness)
+            V = self.minimise(used, U, t, randomness)
         else:
             V = self._minimise_huber(used, U, t, centre, randomness)
-        certificate = self._certificate(spec, shown_t, randomness)
+        certificate = self.certificate(spec, shown_t, randomness)
         fold_in = unit_ball_fold_in(data.scale, self.factors)
         release = factor_release(data, self.items, V, fold_in, certificate, mean=centre)
         return FactorModel(release, data, U.astype(V.dtype, copy=False), trace, self.threads)
@@ -156,17 +157,18 @@ class DPPMF:
         project_rows(0, len(U), U)
         return U, V, trace
 
-    def _lambda_v(self, t: float) -> float:
+    def ridge(self, t: float) -> float:
+        """lambda_v, as given or by default."""
         if self.lambda_v is not None:
             return self.lambda_v
         return 1 / math.expm1(t / 2) if self.variant == "repaired" else 0.01
 
-    def _minimise(self, used: Ratings, U: Array, t: float, randomness: Randomness) -> Array:
+    def minimise(self, used: Ratings, U: Array, t: float, randomness: Randomness) -> Array:
         """The exact minimiser of objective (7): a ridge regression per item, shifted by noise."""
-        eta = randomness.spherical(len(used.items), self.factors, self._sensitivity(used.scale) / t)
+        eta = randomness.spherical(len(used.items), self.factors, self.sensitivity(used.scale) / t)
         order = used.by_item
         return solve_side(
-            order, order.values.astype(np.float64), U.astype(np.float64), self._lambda_v(t),
+            order, order.values.astype(np.float64), U.astype(np.float64), self.ridge(t),
             linear=eta, threads=thread_count(self.threads),
         )  # fmt: skip
 
@@ -174,7 +176,7 @@ class DPPMF:
         self, used: Ratings, U: Array, t: float, centre: float, randomness: Randomness
     ) -> Array:
         """One record moves the gradient by at most kappa and log det of the Hessian by the rest."""
-        ridge, kappa = self._lambda_v(t), self._slope(used.scale)
+        ridge, kappa = self.ridge(t), self._slope(used.scale)
         left = t - math.log1p(1 / ridge)
         if left <= 0:
             raise ParameterError(
@@ -201,7 +203,8 @@ class DPPMF:
     def _slope(self, scale: RatingScale) -> float:
         return scale.span / 4 if self.kappa is None else self.kappa
 
-    def _certificate(self, spec: PrivacySpec, shown_t: str, randomness: Randomness) -> Certificate:
+    def certificate(self, spec: PrivacySpec, shown_t: str, randomness: Randomness) -> Certificate:
+        """What a release promises; `shown_t` says the threshold without a secret."""
         parameters: dict[str, str | int | float] = {
             name: getattr(self, name) for name in ("factors", "gamma", "k1", "lambda_u", "solver")
         }
@@ -244,19 +247,20 @@ class PDPPMF(DPPMF):
         progress: Progress = silent,
     ) -> FactorModel:
         """Train with each rating at its own level; without a specification, the table's column."""
-        self._check()
+        self.check()
         spec = require_spec(spec or PrivacySpec.column())
         data = over_catalogue(ratings, self.items)
         levels = spec.levels(data)
-        threshold = self._threshold(spec)
+        threshold = self.chosen_threshold(spec)
         t = resolve_threshold(threshold, levels)
         randomness = Randomness(seed)
         used = sample(data, levels, t, randomness, threads=self.threads)
         shown = f"{threshold} of the training levels" if isinstance(threshold, str) else repr(t)
         return self._perturbed(data, used, t, shown, spec, randomness, progress)
 
-    def _check(self) -> None:
-        super()._check()
+    def check(self) -> None:
+        """Refuse parameters that are out of range or do not go together."""
+        super().check()
         if self.threshold is not None:
             check_threshold(self.threshold)
         if self.variant == "repaired" and self.neighbours == Neighbours.REPLACE:
@@ -265,11 +269,13 @@ class PDPPMF(DPPMF):
                 "nothing for a mechanism that is private only when values are replaced"
             )
 
-    def _sensitivity(self, scale: RatingScale) -> float:
+    def sensitivity(self, scale: RatingScale) -> float:
+        """Delta of Theorem 1."""
         # The Remark's 2 epsilon for a replaced value needs Theorem 1's Delta for both.
         return scale.largest
 
-    def _threshold(self, spec: PrivacySpec) -> Threshold:
+    def chosen_threshold(self, spec: PrivacySpec) -> Threshold:
+        """t, or how it follows from the levels."""
         if self.threshold is not None:
             return self.threshold
         return spec.max_level if self.variant == "repaired" else "mean"

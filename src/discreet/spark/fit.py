@@ -1,0 +1,75 @@
+"""Fit in Spark: Tally by SQL, Chorus by rounds of tasks, PDP-PMF `stated` with MLlib's ALS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.engines import fit_release
+from discreet.errors import ParameterError
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.release import Release
+from discreet.schemes.chorus import Chorus
+from discreet.schemes.dppmf import PDPPMF
+from discreet.schemes.tally import Tally
+from discreet.spark import sql, stated
+from discreet.spark.table import SparkRatings, spark_ratings
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def fit(
+    scheme: Tally | Chorus | PDPPMF,
+    ratings: SparkRatings | DataFrame,
+    spec: PrivacySpec | None = None,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """The release that a local fit would make of the same ratings.
+
+    For Tally and Chorus bit for bit; PDP-PMF `stated` trains people with MLlib's own ALS.
+    """
+    table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
+    described = _Described(table, progress)
+    try:
+        if isinstance(scheme, PDPPMF):
+            return stated.fit(scheme, table, spec, seed=seed, progress=described)
+        if isinstance(scheme, Tally) and scheme.unit == "rating":
+            return _tally(scheme, table, spec, seed, described)
+        if isinstance(scheme, Tally | Chorus):
+            return fit_release(scheme, table, spec, seed=seed, progress=described)
+    finally:
+        table.forget()
+        described("done", 1, 1)
+    raise ParameterError(
+        f"Spark fits Tally, Chorus and PDP-PMF 'stated': got {type(scheme).__name__}"
+    )
+
+
+def _tally(
+    scheme: Tally, table: SparkRatings, spec: PrivacySpec | None, seed: int | None,
+    progress: Progress,
+) -> Release:  # fmt: skip
+    """Tally's own steps, the votes counted by one SQL aggregation without any shuffle by people."""
+    checked = scheme.checked(spec)
+    data = table if scheme.items is None else table.with_items(scheme.items.ids)
+    t, randomness = scheme.declared_threshold(checked), Randomness(seed)
+    progress("tally", 0, 2)
+    votes = sql.votes(scheme, data, checked, t, randomness)
+    progress("tally", 1, 2)
+    tallies = scheme.noisy_tallies(votes, t, randomness)
+    return scheme.concluded(data, tallies, checked, t, randomness)
+
+
+class _Described:
+    """Progress that also names the jobs in Spark's own pages."""
+
+    def __init__(self, table: SparkRatings, progress: Progress) -> None:
+        self.context, self.progress = table.frame.sparkSession.sparkContext, progress
+
+    def __call__(self, phase: str, done: int, total: int) -> None:
+        self.context.setJobDescription(f"discreet: {phase}, {done} of {total}")
+        self.progress(phase, done, total)

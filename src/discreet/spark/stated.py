@@ -1,0 +1,128 @@
+"""PDP-PMF `stated` in Spark: people by MLlib's ALS, items from sums per item, noise on the driver."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import resolve_threshold
+from discreet.privacy.spec import PrivacySpec, require_spec
+from discreet.progress import Progress, silent
+from discreet.release import Release
+from discreet.schemes.dppmf import PDPPMF
+from discreet.schemes.pmf import factor_release, unit_ball_fold_in
+from discreet.spark import sql, tasks
+from discreet.spark.session import reported
+from discreet.spark.table import SparkRatings
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+SWEEPS = 10
+Array = NDArray[Any]
+
+
+def fit(
+    scheme: PDPPMF,
+    table: SparkRatings,
+    spec: PrivacySpec | None = None,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """Sample, train people, project them into the unit ball, solve the perturbed items exactly."""
+    if scheme.variant != "stated" or scheme.solver != "als":
+        raise ParameterError(
+            "in Spark, PDP-PMF goes with variant='stated' and solver='als' (--variant stated "
+            f"--solver als): got {scheme.variant!r} and {scheme.solver!r}"
+        )
+    scheme.check()
+    spec = require_spec(spec or PrivacySpec.column())
+    data = table if scheme.items is None else table.with_items(scheme.items.ids)
+    randomness = Randomness(seed)
+    sql.require_offered(spec, data)
+    levels = sql.level(spec, data)
+    t, shown = _threshold(scheme, spec, data, levels)
+    progress("people by ALS", 0, 2)
+    used = with_numbers(data, levels, t, randomness)
+    try:
+        people = train_people(used, scheme.factors, int(randomness.training.integers(2**31)))
+        progress("items", 1, 2)
+        V = solve_items(scheme, data, used, people, t, randomness)
+    finally:
+        used.unpersist()
+    certificate = scheme.certificate(spec, shown, randomness)
+    fold_in = unit_ball_fold_in(data.scale, scheme.factors)
+    progress("items", 2, 2)
+    return factor_release(data, scheme.items, V, fold_in, certificate)
+
+
+def _threshold(
+    scheme: PDPPMF, spec: PrivacySpec, data: SparkRatings, levels: Column
+) -> tuple[float, str]:
+    """t, and how the certificate says it: a mean or maximum of the levels is secret."""
+    from pyspark.sql import functions as F
+
+    chosen = scheme.chosen_threshold(spec)
+    if not isinstance(chosen, str):
+        t = resolve_threshold(chosen, np.zeros(0))
+        return t, repr(t)
+    with reported():
+        row = data.frame.agg((F.avg if chosen == "mean" else F.max)(levels)).first()
+    assert row is not None
+    return float(row[0]), f"{chosen} of the training levels"
+
+
+def with_numbers(data: SparkRatings, levels: Column, t: float, randomness: Randomness) -> DataFrame:
+    """The sampled records with whole numbers for users and items, as MLlib wants them; kept."""
+    from pyspark import StorageLevel
+
+    kept = data.frame.filter(sql.kept(levels, t, randomness)).join(sql.item_rows(data), "item")
+    numbered = kept.select("user").distinct().rdd.zipWithIndex().map(lambda p: (p[0][0], int(p[1])))
+    session = data.frame.sparkSession
+    kind = dict(data.frame.dtypes)["user"]
+    people = session.createDataFrame(numbered, f"user {kind}, user_row int")
+    with reported():
+        used = kept.join(people, "user").select("user_row", "item_row", "rating")
+        return used.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def train_people(used: DataFrame, factors: int, seed: int) -> DataFrame:
+    """(id, features) of everybody who kept a rating: MLlib's ALS, ridge 0.05 a rating."""
+    from pyspark.ml.recommendation import ALS
+
+    als = ALS(
+        rank=factors, maxIter=SWEEPS, regParam=0.05, seed=seed,
+        userCol="user_row", itemCol="item_row", ratingCol="rating",
+    )  # fmt: skip
+    with reported():
+        return als.fit(used).userFactors
+
+
+def solve_items(
+    scheme: PDPPMF, data: SparkRatings, used: DataFrame, people: DataFrame, t: float,
+    randomness: Randomness,
+) -> Array:  # fmt: skip
+    """V of objective (7): (sum u u' + lambda) v = sum r u - eta, u within the unit ball."""
+    d, items = scheme.factors, len(data.items)
+    schema = "item_row bigint, moments array<double>"
+    joined = used.join(people.withColumnRenamed("id", "user_row"), "user_row")
+    parts = joined.select("item_row", "rating", "features").mapInArrow(tasks.moments(d), schema)
+    # What is sent by item are sums, one for each part: no item's ratings ever meet in one place.
+    added = parts.repartition("item_row").mapInArrow(tasks.added_moments(), schema)
+    with reported():
+        found = added.toArrow()
+    eta = randomness.spherical(items, d, scheme.sensitivity(data.scale) / t)
+    A, b = np.zeros((items, d, d)), -eta
+    if found.num_rows:
+        rows = found["item_row"].to_numpy()
+        moments = np.stack(found["moments"].to_numpy())
+        first, second = np.triu_indices(d)
+        A[rows[:, None], first, second] = A[rows[:, None], second, first] = moments[:, : len(first)]
+        b[rows] += moments[:, len(first) :]
+    A[:, np.arange(d), np.arange(d)] += scheme.ridge(t)
+    return np.asarray(np.linalg.solve(A, b[:, :, None])[:, :, 0])

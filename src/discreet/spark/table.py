@@ -1,0 +1,209 @@
+"""A ratings table in Spark, checked by one aggregation: a crowd like a table in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import polars as pl
+
+from discreet.columns import choose_columns
+from discreet.errors import DataError, require_count
+from discreet.ids import Ids
+from discreet.ratings import Integers, Ratings
+from discreet.scale import RatingScale
+from discreet.spark import tasks
+from discreet.spark.session import reported, require_pyspark
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+ROWS = 1_000_000
+"""About so many ratings are in a task's memory at a time."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRatings:
+    """Ratings in Spark; make it with `spark_ratings`."""
+
+    frame: DataFrame = field(repr=False)
+    """user, item, rating, and epsilon where there is one: secret."""
+    items: Ids
+    scale: RatingScale
+    has_levels: bool
+    partitions: int = field(repr=False)
+
+    def with_items(self, catalogue: Ids) -> SparkRatings:
+        """The same over a public catalogue."""
+        return replace(self, items=catalogue)
+
+    def held(self, prepare: Callable[[Ratings], T]) -> SparkHeld[T]:
+        """Every part is prepared anew by each job, on whichever executor runs it."""
+        return SparkHeld(self, prepare)
+
+    @cached_property
+    def by_people(self) -> DataFrame:
+        """Everybody's ratings together on one executor, kept there between jobs."""
+        from pyspark import StorageLevel
+
+        parted = self.frame.repartition(self.partitions, "user")
+        return parted.persist(StorageLevel.MEMORY_AND_DISK)
+
+    def forget(self) -> None:
+        """Give the executors' memory back."""
+        if "by_people" in vars(self):
+            self.by_people.unpersist()
+
+
+@dataclass(frozen=True, eq=False)
+class SparkHeld(Generic[T]):
+    """What tasks prepare from people's ratings."""
+
+    table: SparkRatings
+    prepare: Callable[[Ratings], T]
+
+    def add_up(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
+        """Every task sends the numbers that are not zero; Spark adds them up by their place."""
+        from pyspark.sql import functions as F
+
+        task = tasks.sums(self.prepare, contribution, self.table.items, self.table.scale)
+        total = np.zeros(int(np.prod(shape)), dtype=np.int64)
+        with reported():
+            parts = self.table.by_people.mapInArrow(task, "place long, value long")
+            found = parts.groupBy("place").agg(F.sum("value").alias("value")).toArrow()
+        total[found["place"].to_numpy()] = found["value"].to_numpy()
+        return total.reshape(shape)
+
+
+def read_ratings(
+    session: SparkSession,
+    path: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    scale: RatingScale | tuple[float, float] = (1, 5),
+    unique_pairs: bool = False,
+) -> SparkRatings:
+    """A path that Spark reads: Parquet files and folders, partitioned tables, CSV with a header."""
+    with reported():
+        if path.endswith(".csv"):
+            frame = session.read.csv(path, header=True)  # ids in a text file are text
+        else:
+            frame = session.read.parquet(path)
+    return spark_ratings(frame, columns, scale=scale, unique_pairs=unique_pairs)
+
+
+def spark_ratings(
+    frame: DataFrame,
+    columns: Mapping[str, str] | None = None,
+    *,
+    scale: RatingScale | tuple[float, float] = (1, 5),
+    partitions: int | None = None,
+    unique_pairs: bool = False,
+) -> SparkRatings:
+    """Check a DataFrame (user, item, rating and, where people chose, epsilon) and take it over.
+
+    A pair that occurs twice would count twice, so it is looked for, and all ratings are shuffled
+    once to find one. Where the table's key rules it out, `unique_pairs=True` says so and saves
+    that; then it is yours to keep.
+    """
+    require_pyspark()
+    chosen = choose_columns(frame.columns, columns or {})
+    chosen.pop("timestamp", None)
+    scale = RatingScale.of(scale)
+    table = frame.select(*_typed(frame, chosen))
+    items, count = _checked(table, scale)
+    if not unique_pairs:
+        _refuse_pairs_that_occur_twice(table)
+    spread = table.sparkSession.sparkContext.defaultParallelism
+    parts = max(spread, -(-count // ROWS)) if partitions is None else partitions
+    return SparkRatings(
+        table, items, scale, "epsilon" in chosen, require_count("partitions", parts)
+    )
+
+
+def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
+    """Our columns in our types: ids as integers or text, numbers as doubles."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types
+
+    typed = []
+    for ours, theirs in chosen.items():
+        kind, column = frame.schema[theirs].dataType, F.col(f"`{theirs}`")
+        if ours in ("user", "item"):
+            if not isinstance(kind, types.IntegralType | types.StringType):
+                raise DataError(
+                    f"{ours} ids must be integers or strings: the column holds "
+                    f"{kind.simpleString()}; convert it, or name another column"
+                )
+            column = column.cast("string" if isinstance(kind, types.StringType) else "bigint")
+        else:
+            # A text that is no number becomes missing, and is then named as such.
+            column = column.try_cast("double")
+        typed.append(column.alias(ours))
+    return typed
+
+
+def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, str]]:
+    """What may be wrong with a row, and what to say of it."""
+    from pyspark.sql import functions as F
+
+    rating = F.col("rating")
+    found = {
+        "no_user": (F.col("user").isNull(), "user id is missing: fill it in or drop the row"),
+        "no_item": (F.col("item").isNull(), "item id is missing: fill it in or drop the row"),
+        "no_rating": (rating.isNull(), "rating is missing or no number: mend or drop the row"),
+        "outside": (
+            F.isnan(rating) | (rating < scale.lo) | (rating > scale.hi),
+            f"rating must be within the scale {scale}: declare another scale or mend the row",
+        ),
+    }
+    if "epsilon" in table.columns:
+        epsilon = F.col("epsilon")
+        found["level"] = (
+            epsilon.isNotNull() & ~((epsilon > 0) & (epsilon < float("inf"))),
+            "epsilon must be finite and > 0",
+        )
+    return found
+
+
+def _checked(table: DataFrame, scale: RatingScale) -> tuple[Ids, int]:
+    """The items and the number of ratings, if every row is in order."""
+    from pyspark.sql import functions as F
+
+    problems = _problems(table, scale)
+    bad = [
+        F.sum(F.coalesce(condition, F.lit(False)).cast("long")).alias(name)
+        for name, (condition, _) in problems.items()
+    ]
+    with reported():
+        by_item = table.groupBy("item").agg(F.count(F.lit(1)).alias("count"), *bad).toArrow()
+    found = pl.DataFrame(pl.from_arrow(by_item))
+    if found.height == 0:
+        raise DataError("the ratings table is empty: it needs at least one row")
+    for name, (condition, words) in problems.items():
+        if found[name].sum() > 0:
+            with reported():
+                row = table.filter(condition).first()
+            where = "" if row is None else f" (user {row['user']!r}, item {row['item']!r})"
+            raise DataError(f"{words}{where}")
+    return Ids.of(found["item"], "item"), int(found["count"].sum())
+
+
+def _refuse_pairs_that_occur_twice(table: DataFrame) -> None:
+    from pyspark.sql import functions as F
+
+    with reported():
+        twice = table.groupBy("user", "item").count().filter(F.col("count") > 1).first()
+    if twice is not None:
+        raise DataError(
+            f"two ratings of one pair (user {twice['user']!r}, item {twice['item']!r}): remove one"
+        )
+
+
+def rows_of(column: Any, ids: Ids) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Where the values of a collected column stand among ids; -1 for others."""
+    return ids.rows(pl.Series(pl.from_arrow(column)))
