@@ -26,9 +26,13 @@ unit: install
 	$(BIN)/pytest -n auto
 
 bench: install
+	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/kernels.py
-	$(BIN)/python benchmarks/audit.py
+	$(BIN)/python benchmarks/hotspots.py
+	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/scale.py
+	$(BIN)/python benchmarks/audit.py
 
 format: install
 	$(BIN)/ruff check --fix .

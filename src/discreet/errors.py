@@ -53,6 +53,10 @@ class OutputError(DiscreetError, OSError):
     """A place that cannot be written to."""
 
 
+class SparkError(DiscreetError, RuntimeError):
+    """Spark could not start, or stopped in the middle: nothing was written."""
+
+
 class MissingExtraError(DiscreetError, ImportError):
     """An optional dependency that is not installed; the message names the extra."""
 

@@ -9,14 +9,13 @@ import pytest
 
 import discreet as dc
 import discreet.spark as ds
-from discreet.errors import DataError, ParameterError, SpecError
+from discreet.errors import DataError, ParameterError, SparkError, SpecError
 from discreet.io.club import Club
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import sample
 from discreet.ratings import Ratings
 from discreet.spark import sql, stated
-from discreet.spark.session import SparkError
 from tests.engines.test_stream import same
 
 GROUPS = dc.PrivacySpec.groups(seed=7)
@@ -66,7 +65,7 @@ def test_every_specification_says_the_same_in_sql(spark: Any, small: Ratings) ->
     for spec in (
         dc.PrivacySpec.column(default=0.3),
         dc.PrivacySpec.by_user({someone: 0.2}),
-        dc.PrivacySpec.by_item({something: 0.4, "not there": 0.1}),
+        dc.PrivacySpec.by_item({something: 0.4, 10**9: 0.1}),
         dc.PrivacySpec.by_user({}),
         GROUPS,
         dc.PrivacySpec.uniform(0.25),
@@ -79,9 +78,7 @@ def test_every_specification_says_the_same_in_sql(spark: Any, small: Ratings) ->
 
 
 def test_integers_and_their_texts_are_the_same_ids(spark: Any, small: Ratings) -> None:
-    frame = small.to_frame()
-    number = pl.col("item").cast(pl.Categorical).to_physical().cast(pl.Int32)
-    numbers = frame.with_columns(item=frame.select(number)["item"])
+    numbers = small.to_frame()
     texts = numbers.with_columns(pl.col("item").cast(pl.String))
     catalogue = dc.Items.from_frame(numbers.select("item").unique())
     scheme = dc.Tally(items=catalogue)
@@ -91,7 +88,7 @@ def test_integers_and_their_texts_are_the_same_ids(spark: Any, small: Ratings) -
 
 
 def test_items_solved_from_sums_are_those_solved_from_ratings(
-    spark: Any, club: Club, crowd: ds.SparkRatings
+    club: Club, crowd: ds.SparkRatings
 ) -> None:
     scheme = dc.PDPPMF(variant="stated", solver="als", factors=6, threshold=0.5)
     randomness = Randomness(3)
@@ -120,16 +117,14 @@ def test_the_papers_scheme_fits_and_serves(club: Club, crowd: ds.SparkRatings) -
     release = ds.fit(scheme, crowd, GROUPS, seed=3)
     assert release.certificate.variant == "stated"
     assert release.certificate.threshold == "mean of the training levels"
-    assert release.item_factors.shape == (len(club.items), 4)
+    assert release.item_factors.shape == (len(club.ratings.items), 4)
     with pytest.raises(ParameterError, match="variant='stated'"):
         ds.fit(dc.PDPPMF(), crowd, GROUPS)
     with pytest.raises(ParameterError, match="Spark fits"):
         ds.fit(dc.PMF(), crowd)  # type: ignore[arg-type]
 
 
-def test_lists_are_those_of_the_release(
-    spark: Any, club: Club, crowd: ds.SparkRatings, tmp_path: Path
-) -> None:
+def test_lists_are_those_of_the_release(club: Club, crowd: ds.SparkRatings, tmp_path: Path) -> None:
     model = dc.Tally(items=club.items).fit(club.ratings, GROUPS, seed=5)
     ds.recommend(model.release, crowd, n=5).write.parquet(str(tmp_path / "lists"))
     found = pl.read_parquet(tmp_path / "lists" / "*.parquet").sort("user", "rank")
@@ -170,6 +165,20 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
         ds.fit(dc.Tally(), bare)
     with pytest.raises(SparkError, match="nothing was written"):
         ds.read_ratings(spark, str(tmp_path / "nowhere"))
+
+
+def test_a_key_that_was_only_declared_is_in_the_certificate(
+    spark: Any, club: Club, parquet: Path
+) -> None:
+    scheme = dc.Tally(items=club.items)
+    crowd = ds.read_ratings(spark, str(parquet), unique_pairs=True)
+    here = scheme.fit(club.ratings, GROUPS, seed=5).release
+    there = ds.fit(scheme, crowd, GROUPS, seed=5)
+    assert there.certificate.assumptions[:-1] == here.certificate.assumptions
+    assert "declared" in there.certificate.assumptions[-1]
+    assert (there.item_effects == here.item_effects).all()
+    unseeded = ds.fit(scheme, crowd, GROUPS).certificate
+    assert unseeded.status == "conditional"
 
 
 def test_a_pair_that_was_declared_unique_and_is_not_is_found_where_people_are_together(

@@ -31,5 +31,5 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(MissingExtraError, match="Spark needs Java 17.*is 8"):
+    with pytest.raises(MissingExtraError, match=r"Spark needs Java 17.*is 8"):
         require_java()

@@ -220,6 +220,17 @@ def paper_certificate(
     )
 
 
+def with_declared_key(certificate: Certificate) -> Certificate:
+    """Conditional on what the keeper of the table declared, and nothing checked."""
+    proven = certificate.status == Status.PROVEN
+    key = "No pair of user and item occurs twice in the table: its keeper declared so."
+    return replace(
+        certificate,
+        status=Status.CONDITIONAL if proven else certificate.status,
+        assumptions=(*certificate.assumptions, key),
+    )
+
+
 def _assumptions(*, fixed_catalogue: bool, conditional: bool) -> tuple[str, ...]:
     catalogue = (
         "The item catalogue, and every column of its table, was made without the ratings."

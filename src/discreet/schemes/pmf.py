@@ -176,7 +176,7 @@ def unit_ball_fold_in(scale: RatingScale, d: int) -> FoldIn:
 
 
 def factor_release(
-    data: Ratings,
+    data: Crowd,
     items: Items | None,
     V: Array,
     fold_in: FoldIn,

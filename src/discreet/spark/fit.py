@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.engines import fit_release
@@ -11,6 +12,7 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release import Release
 from discreet.schemes.chorus import Chorus
+from discreet.schemes.claims import with_declared_key
 from discreet.schemes.dppmf import PDPPMF
 from discreet.schemes.tally import Tally
 from discreet.spark import sql, stated
@@ -61,7 +63,10 @@ def _tally(
     votes = sql.votes(scheme, data, checked, t, randomness)
     progress("tally", 1, 2)
     tallies = scheme.noisy_tallies(votes, t, randomness)
-    return scheme.concluded(data, tallies, checked, t, randomness)
+    release = scheme.concluded(data, tallies, checked, t, randomness)
+    if table.pairs_checked:
+        return release
+    return replace(release, certificate=with_declared_key(release.certificate))
 
 
 class _Described:

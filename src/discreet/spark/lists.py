@@ -1,4 +1,4 @@
-"""Batch recommendations: everybody's list from their own ratings and the release, as a Spark job."""
+"""Batch recommendations: everybody's list, from their own ratings and the release alone."""
 
 from __future__ import annotations
 

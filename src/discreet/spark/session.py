@@ -12,16 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DataError, DiscreetError, MissingExtraError
+from discreet.errors import DataError, MissingExtraError, SparkError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
-
-
-class SparkError(DiscreetError, RuntimeError):
-    """Spark could not start, or stopped in the middle: nothing was written."""
 
 
 def require_pyspark() -> None:
@@ -52,7 +48,7 @@ def require_java() -> None:
 
 @contextmanager
 def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSession]:
-    """A session of our own, stopped at the end; `settings` are Spark's, such as spark.driver.memory.
+    """A session of our own, stopped at the end; settings are Spark's: spark.driver.memory.
 
     Without a master it is the one that the environment sets up (spark-submit), else this machine's
     cores.

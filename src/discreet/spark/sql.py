@@ -29,47 +29,47 @@ if TYPE_CHECKING:
 
 def uniform(key: str, number: int = 0) -> Column:
     """The record's uniform number in [0, 1), see `privacy.hashing`."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
-    user, item = F.col("user").cast("string"), F.col("item").cast("string")
-    digest = F.sha2(
-        F.concat(
-            F.lit(key), F.octet_length(user).cast("string"), F.lit(":"), user, F.lit(":"), item
+    user, item = sf.col("user").cast("string"), sf.col("item").cast("string")
+    digest = sf.sha2(
+        sf.concat(
+            sf.lit(key), sf.octet_length(user).cast("string"), sf.lit(":"), user, sf.lit(":"), item
         ),
         256,
     )
-    return F.conv(F.substring(digest, 16 * number + 1, 13), 16, 10).cast("double") / 2.0**52
+    return sf.conv(sf.substring(digest, 16 * number + 1, 13), 16, 10).cast("double") / 2.0**52
 
 
 def level(spec: PrivacySpec, table: SparkRatings) -> Column:
     """Every record's level."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     offer = spec.offer
     match spec:
         case Uniform():
-            return F.lit(offer.max_level)
+            return sf.lit(offer.max_level)
         case LevelColumn():
             if not table.has_levels:
                 raise SpecError(
                     "the ratings table has no epsilon column: add one, map one with "
                     "columns={'epsilon': ...}, or choose another specification"
                 )
-            return F.coalesce(F.col("epsilon"), F.lit(offer.default))
+            return sf.coalesce(sf.col("epsilon"), sf.lit(offer.default))
         case ById():
             given = [
-                F.lit(x) for id_, value in spec.given.items() for x in (str(id_), float(value))
+                sf.lit(x) for id_, value in spec.given.items() for x in (str(id_), float(value))
             ]
             if not given:
-                return F.lit(offer.default)
-            found = F.create_map(*given)[F.col(spec.what).cast("string")]
-            return F.coalesce(found, F.lit(offer.default))
+                return sf.lit(offer.default)
+            found = sf.create_map(*given)[sf.col(spec.what).cast("string")]
+            return sf.coalesce(found, sf.lit(offer.default))
         case Groups():
             low, middle, top = float(offer.min_level or 0), spec.eps_m, offer.max_level
             key = derive_key("levels", spec.seed)
             group, place = uniform(key, 0), uniform(key, 1)
             return (
-                F.when(group < spec.f_c, low + (middle - low) * place)
+                sf.when(group < spec.f_c, low + (middle - low) * place)
                 .when(group < spec.f_c + spec.f_m, middle + (top - middle) * place)
                 .otherwise(top)
             )
@@ -94,11 +94,11 @@ def require_offered(spec: PrivacySpec, table: SparkRatings) -> None:
 
 def kept(levels: Column, t: float, randomness: Randomness) -> Column:
     """Whether a record is kept: a coin of its own against (e^eps - 1)/(e^t - 1)."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
-    m = F.least(levels, F.lit(t))
-    probability = F.exp(m - t) * F.expm1(-m) / math.expm1(-t)
-    whole = F.floor(probability * (1 - 2.0**-48) * 2.0**52)
+    m = sf.least(levels, sf.lit(t))
+    probability = sf.exp(m - t) * sf.expm1(-m) / math.expm1(-t)
+    whole = sf.floor(probability * (1 - 2.0**-48) * 2.0**52)
     coin = uniform(randomness.key("sample"))
     return (probability >= 1) | (coin * 2.0**52 < whole)
 
@@ -111,21 +111,21 @@ def votes(
     Every partition adds up its own votes of an item before anything is sent, so what is sent grows
     with items and partitions, not with ratings, and a popular item burdens nobody.
     """
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     require_offered(spec, table)
     levels = level(spec, table)
     if scheme.personalisation == "weigh":
-        share = F.when(levels < t, levels / t * (1 - 2.0**-50)).otherwise(1.0)
-        units = F.floor(share * float(ONE_VOTE))
+        share = sf.when(levels < t, levels / t * (1 - 2.0**-50)).otherwise(1.0)
+        units = sf.floor(share * float(ONE_VOTE))
     else:
         units = (
-            F.when(kept(levels, t, randomness), F.lit(ONE_VOTE)).otherwise(F.lit(0)).cast("long")
+            sf.when(kept(levels, t, randomness), sf.lit(ONE_VOTE)).otherwise(sf.lit(0)).cast("long")
         )
-    r = (F.col("rating") - table.scale.lo) / table.scale.span
-    in_favour = F.floor(units * F.least(F.greatest(r, F.lit(0.0)), F.lit(1.0)))
+    r = (sf.col("rating") - table.scale.lo) / table.scale.span
+    in_favour = sf.floor(units * sf.least(sf.greatest(r, sf.lit(0.0)), sf.lit(1.0)))
     counted = table.frame.select("item", units.alias("units"), in_favour.alias("in_favour"))
-    found = _by_item(counted.groupBy("item").agg(F.sum("units"), F.sum("in_favour")))
+    found = _by_item(counted.groupBy("item").agg(sf.sum("units"), sf.sum("in_favour")))
     total = np.zeros((2, len(table.items)), dtype=np.int64)
     rows = rows_of(found["item"], table.items)
     known = rows >= 0
@@ -141,7 +141,7 @@ def _by_item(frame: DataFrame) -> Any:
 
 def item_rows(table: SparkRatings) -> DataFrame:
     """The catalogue in Spark: item, item_row; small, and sent to everybody."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     ids = table.items.values
     kind = dict(table.frame.dtypes)["item"]
@@ -151,4 +151,4 @@ def item_rows(table: SparkRatings) -> DataFrame:
         ids = ids.cast(pl.Int64, strict=False)
     rows = pl.DataFrame({"item": ids, "item_row": np.arange(len(ids), dtype=np.int32)})
     session = table.frame.sparkSession
-    return F.broadcast(session.createDataFrame(rows.drop_nulls().to_arrow()))
+    return sf.broadcast(session.createDataFrame(rows.drop_nulls().to_arrow()))

@@ -1,4 +1,4 @@
-"""PDP-PMF `stated` in Spark: people by MLlib's ALS, items from sums per item, noise on the driver."""
+"""PDP-PMF `stated`: people by MLlib's ALS, items from sums per item, noise on the driver."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _threshold(
     scheme: PDPPMF, spec: PrivacySpec, data: SparkRatings, levels: Column
 ) -> tuple[float, str]:
     """t, and how the certificate says it: a mean or maximum of the levels is secret."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     chosen = scheme.chosen_threshold(spec)
     if not isinstance(chosen, str):
         t = resolve_threshold(chosen, np.zeros(0))
         return t, repr(t)
     with reported():
-        row = data.frame.agg((F.avg if chosen == "mean" else F.max)(levels)).first()
+        row = data.frame.agg((sf.avg if chosen == "mean" else sf.max)(levels)).first()
     assert row is not None
     return float(row[0]), f"{chosen} of the training levels"
 

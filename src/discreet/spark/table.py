@@ -36,6 +36,8 @@ class SparkRatings:
     scale: RatingScale
     has_levels: bool
     partitions: int = field(repr=False)
+    pairs_checked: bool = True
+    """Whether the table was searched for pairs that occur twice, or is said to have none."""
 
     def with_items(self, catalogue: Ids) -> SparkRatings:
         """The same over a public catalogue."""
@@ -68,13 +70,13 @@ class SparkHeld(Generic[T]):
 
     def add_up(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
         """Every task sends the numbers that are not zero; Spark adds them up by their place."""
-        from pyspark.sql import functions as F
+        from pyspark.sql import functions as sf
 
         task = tasks.sums(self.prepare, contribution, self.table.items, self.table.scale)
         total = np.zeros(int(np.prod(shape)), dtype=np.int64)
         with reported():
             parts = self.table.by_people.mapInArrow(task, "place long, value long")
-            found = parts.groupBy("place").agg(F.sum("value").alias("value")).toArrow()
+            found = parts.groupBy("place").agg(sf.sum("value").alias("value")).toArrow()
         total[found["place"].to_numpy()] = found["value"].to_numpy()
         return total.reshape(shape)
 
@@ -121,18 +123,19 @@ def spark_ratings(
     spread = table.sparkSession.sparkContext.defaultParallelism
     parts = max(spread, -(-count // ROWS)) if partitions is None else partitions
     return SparkRatings(
-        table, items, scale, "epsilon" in chosen, require_count("partitions", parts)
-    )
+        table, items, scale, "epsilon" in chosen, require_count("partitions", parts),
+        pairs_checked=not unique_pairs,
+    )  # fmt: skip
 
 
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
     """Our columns in our types: ids as integers or text, numbers as doubles."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
     from pyspark.sql import types
 
     typed = []
     for ours, theirs in chosen.items():
-        kind, column = frame.schema[theirs].dataType, F.col(f"`{theirs}`")
+        kind, column = frame.schema[theirs].dataType, sf.col(f"`{theirs}`")
         if ours in ("user", "item"):
             if not isinstance(kind, types.IntegralType | types.StringType):
                 raise DataError(
@@ -149,20 +152,20 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
 
 def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, str]]:
     """What may be wrong with a row, and what to say of it."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
-    rating = F.col("rating")
+    rating = sf.col("rating")
     found = {
-        "no_user": (F.col("user").isNull(), "user id is missing: fill it in or drop the row"),
-        "no_item": (F.col("item").isNull(), "item id is missing: fill it in or drop the row"),
+        "no_user": (sf.col("user").isNull(), "user id is missing: fill it in or drop the row"),
+        "no_item": (sf.col("item").isNull(), "item id is missing: fill it in or drop the row"),
         "no_rating": (rating.isNull(), "rating is missing or no number: mend or drop the row"),
         "outside": (
-            F.isnan(rating) | (rating < scale.lo) | (rating > scale.hi),
+            sf.isnan(rating) | (rating < scale.lo) | (rating > scale.hi),
             f"rating must be within the scale {scale}: declare another scale or mend the row",
         ),
     }
     if "epsilon" in table.columns:
-        epsilon = F.col("epsilon")
+        epsilon = sf.col("epsilon")
         found["level"] = (
             epsilon.isNotNull() & ~((epsilon > 0) & (epsilon < float("inf"))),
             "epsilon must be finite and > 0",
@@ -172,15 +175,15 @@ def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, s
 
 def _checked(table: DataFrame, scale: RatingScale) -> tuple[Ids, int]:
     """The items and the number of ratings, if every row is in order."""
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     problems = _problems(table, scale)
     bad = [
-        F.sum(F.coalesce(condition, F.lit(False)).cast("long")).alias(name)
+        sf.sum(sf.coalesce(condition, sf.lit(False)).cast("long")).alias(name)
         for name, (condition, _) in problems.items()
     ]
     with reported():
-        by_item = table.groupBy("item").agg(F.count(F.lit(1)).alias("count"), *bad).toArrow()
+        by_item = table.groupBy("item").agg(sf.count(sf.lit(1)).alias("count"), *bad).toArrow()
     found = pl.DataFrame(pl.from_arrow(by_item))
     if found.height == 0:
         raise DataError("the ratings table is empty: it needs at least one row")
@@ -194,10 +197,10 @@ def _checked(table: DataFrame, scale: RatingScale) -> tuple[Ids, int]:
 
 
 def _refuse_pairs_that_occur_twice(table: DataFrame) -> None:
-    from pyspark.sql import functions as F
+    from pyspark.sql import functions as sf
 
     with reported():
-        twice = table.groupBy("user", "item").count().filter(F.col("count") > 1).first()
+        twice = table.groupBy("user", "item").count().filter(sf.col("count") > 1).first()
     if twice is not None:
         raise DataError(
             f"two ratings of one pair (user {twice['user']!r}, item {twice['item']!r}): remove one"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+import polars as pl
 
 from discreet.errors import DataError
 from discreet.ids import Ids
@@ -28,7 +29,6 @@ Task = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 def _table(batches: Iterator[pa.RecordBatch], scale: RatingScale) -> Ratings | None:
     """The part as a table; None where a partition is empty."""
-    import polars as pl
     import pyarrow as pa
 
     limit_threads(1)  # Spark gives a task one core
@@ -76,8 +76,8 @@ def lists(release: Callable[[], Release], n: int, exclude_rated: bool) -> Task:
             Own(order.ptr, order.cols, order.values), n, exclude_rated=exclude_rated
         )
         yield _batch(
-            user=data.users.take(found["person"].to_numpy()).to_arrow(),
-            item=found["item"].to_arrow(),
+            user=_texts_or_integers(data.users.take(found["person"].to_numpy())),
+            item=_texts_or_integers(found["item"]),
             rank=found["rank"].to_numpy(),
             score=found["score"].to_numpy(),
         )
@@ -147,7 +147,13 @@ def _batch(**columns: Any) -> pa.RecordBatch:
     import pyarrow as pa
 
     arrays = [
-        c if isinstance(c, pa.Array | pa.ChunkedArray) else pa.array(c) for c in columns.values()
+        column if isinstance(column, pa.Array) else pa.array(column) for column in columns.values()
     ]
-    arrays = [a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for a in arrays]
     return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _texts_or_integers(ids: pl.Series) -> pa.Array:
+    """Ids in the types of Spark's columns."""
+    import pyarrow as pa
+
+    return ids.to_arrow().cast(pa.string() if ids.dtype == pl.String else pa.int64())

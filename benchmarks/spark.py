@@ -1,0 +1,254 @@
+"""Spark beside the other engines: a skewed table, what it costs by size, and a lost executor.
+
+    python benchmarks/spark.py skewed          # 20 million ratings, a tenth of them of one item
+    python benchmarks/spark.py cost 1 10 100   # millions of ratings: local, stream and Spark
+    python benchmarks/spark.py loss            # an executor is killed in the middle
+
+Needs the extra `spark` and Java. Every case runs in a process of its own; what Spark sent is read
+from its event log; memory is that of the process and all its children.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import discreet as dc
+import discreet.spark as ds
+from common import synthetic
+from discreet.engines import fit_release
+from discreet.engines.stream import open_stream
+from discreet.io.tables import read_ratings
+
+SPEC = dc.PrivacySpec.column()
+
+
+def skewed(count: int, path: Path) -> None:
+    """Everybody rates item 0 and nine others, so item 0 has a tenth of all ratings."""
+    rng = np.random.default_rng(0)
+    users = count // 10
+    item = np.sort(1 + (9_999 * rng.random((users, 9)) ** 2).astype(np.int32), axis=1)
+    item += np.arange(9, dtype=np.int32)  # never twice
+    frame = pl.DataFrame(
+        {
+            "user": np.repeat(np.arange(users, dtype=np.int32), 10),
+            "item": np.column_stack([np.zeros(users, dtype=np.int32), item]).ravel(),
+            "rating": rng.integers(1, 6, count).astype(np.float32),
+            "epsilon": rng.uniform(0.1, 1.0, count),
+        }
+    )
+    path.mkdir()
+    for k, part in enumerate(frame.iter_slices(count // 16)):
+        part.write_parquet(path / f"{k}.parquet")
+
+
+def family() -> list[int]:
+    """This process and all its children."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(status.parent.name)] = int(status.read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, ValueError):
+            continue
+    found = [os.getpid()]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found
+
+
+def memory() -> float:
+    """Resident memory of the family, in GiB; what processes share counts once for each."""
+    total = 0
+    for pid in family():
+        try:
+            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        except OSError:
+            continue
+    return total * os.sysconf("SC_PAGE_SIZE") / 2**30
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, float]]:
+    """Seconds and the peak of memory of what happens within."""
+    found = {"seconds": 0.0, "peak": 0.0}
+    done = threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            found["peak"] = max(found["peak"], memory())
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    began = time.perf_counter()
+    try:
+        yield found
+    finally:
+        found["seconds"] = time.perf_counter() - began
+        done.set()
+        thread.join()
+
+
+@contextmanager
+def session(folder: Path, master: str = "local[2]", **more: str) -> Iterator[Any]:
+    (folder / "events").mkdir(exist_ok=True)
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "4g",
+        "spark.sql.shuffle.partitions": "8",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": str(folder / "events"),
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.rolling.enabled": "false",
+    }
+    with ds.open_session(master, **settings | more) as opened:
+        yield opened
+
+
+def events(folder: Path) -> list[dict[str, Any]]:
+    logs = sorted((folder / "events").iterdir(), key=lambda p: p.stat().st_mtime)
+    return [json.loads(line) for line in logs[-1].read_text().splitlines()]
+
+
+def shuffled(log: list[dict[str, Any]]) -> tuple[int, int]:
+    """(bytes, records) that tasks wrote for others."""
+    metrics = [
+        e["Task Metrics"]["Shuffle Write Metrics"]
+        for e in log
+        if e["Event"] == "SparkListenerTaskEnd" and e.get("Task Metrics")
+    ]
+    return (
+        sum(m["Shuffle Bytes Written"] for m in metrics),
+        sum(m["Shuffle Records Written"] for m in metrics),
+    )
+
+
+def show_skewed() -> None:
+    for count in (5_000_000, 20_000_000):
+        for unique in (True, False):
+            with tempfile.TemporaryDirectory() as name:
+                folder = Path(name)
+                skewed(count, folder / "ratings")
+                with session(folder) as opened, watched() as found:
+                    table = ds.read_ratings(opened, str(folder / "ratings"), unique_pairs=unique)
+                    ds.fit(dc.Tally(), table, SPEC, seed=0)
+                sent, records = shuffled(events(folder))
+            print(
+                f"Tally of {count:,} ratings, {'key declared' if unique else 'pairs checked'}: "
+                f"{found['seconds']:.1f} s, peak {found['peak']:.2f} GiB, shuffled "
+                f"{sent / 2**20:.1f} MiB in {records:,} records",
+                flush=True,
+            )
+
+
+def cost_of(engine: str, scheme: str, path: Path) -> None:
+    chosen = dc.Tally() if scheme == "Tally" else dc.Chorus(delta=1e-9, factors=8)
+    warm = synthetic(200_000)
+    chosen.fit(warm, SPEC, seed=0)
+    if engine == "spark":
+        with session(path.parent) as opened:
+            opened.range(1000).count()
+            with watched() as found:
+                table = ds.read_ratings(opened, str(path), unique_pairs=True)
+                ds.fit(chosen, table, SPEC, seed=0)
+    elif engine == "stream":
+        with watched() as found, open_stream(path) as stream:
+            fit_release(chosen, stream, SPEC, seed=0)
+    else:
+        with watched() as found:
+            chosen.fit(read_ratings(path), SPEC, seed=0)
+    print(json.dumps(found))
+
+
+def show_cost(millions: list[int]) -> None:
+    for count in [10**6 * m for m in millions]:
+        with tempfile.TemporaryDirectory() as name:
+            path = Path(name) / "ratings.parquet"
+            code = (
+                "import sys; from pathlib import Path; from common import synthetic; "
+                f"synthetic({count}).to_frame().write_parquet(Path({str(path)!r}))"
+            )
+            subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
+            for scheme in ("Tally", "Chorus"):
+                row = []
+                for engine in ("local", "stream", "spark"):
+                    done = subprocess.run(
+                        [sys.executable, __file__, "one", engine, scheme, path],
+                        capture_output=True, text=True, check=True,
+                    )  # fmt: skip
+                    found = json.loads(done.stdout.splitlines()[-1])
+                    row.append(f"{engine} {found['seconds']:6.1f} s, {found['peak']:5.2f} GiB")
+                print(f"{scheme:6} of {count:>11,} ratings: {'; '.join(row)}", flush=True)
+
+
+def show_loss() -> None:
+    scheme = dc.Chorus(delta=1e-9, factors=4)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        skewed(2_000_000, folder / "ratings")
+        path = folder / "ratings.parquet"
+        pl.read_parquet(folder / "ratings" / "*.parquet").write_parquet(path)
+        here = scheme.fit(read_ratings(path), SPEC, seed=0).release
+        with session(folder, "local-cluster[2,1,1500]") as opened:
+            table = ds.read_ratings(opened, str(folder / "ratings"))
+            killer = threading.Timer(8.0, kill_one_executor)
+            killer.start()
+            there = ds.fit(scheme, table, SPEC, seed=0)
+            killer.join()
+        log = events(folder)
+    lost = [e for e in log if e["Event"] == "SparkListenerExecutorRemoved"]
+    failed = [
+        e for e in log
+        if e["Event"] == "SparkListenerTaskEnd" and e["Task End Reason"]["Reason"] != "Success"
+    ]  # fmt: skip
+    for event in lost:
+        print(f"event log: executor {event['Executor ID']} removed: {event['Removed Reason']}")
+    print(f"event log: {len(failed)} tasks ended otherwise than well and were run again")
+    same = (
+        (here.item_factors == there.item_factors).all()
+        and (here.item_effects == there.item_effects).all()
+        and here.certificate == there.certificate
+    )
+    print(f"the same release, bit for bit, as in memory: {bool(same)}")
+    if not lost or not same:
+        raise SystemExit(1)
+
+
+def kill_one_executor() -> None:
+    for pid in family():
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        if b"CoarseGrainedExecutorBackend" in command:
+            os.kill(pid, signal.SIGKILL)
+            print(f"killed an executor (process {pid})", flush=True)
+            return
+    print("no executor found", flush=True)
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case ["skewed"]:
+            show_skewed()
+        case ["cost", *millions]:
+            show_cost([int(m) for m in millions] or [1, 10, 100])
+        case ["loss"]:
+            show_loss()
+        case ["one", engine, scheme, path]:
+            cost_of(engine, scheme, Path(path))
+        case _:
+            raise SystemExit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
