@@ -36,7 +36,8 @@ def main() -> None:
     for name, scheme in FITS.items():
         code = (
             "import discreet as dc; from discreet.io.club import cinema_club; "
-            f"club = cinema_club(); {scheme}.fit(club.ratings, seed=0).recommend(n=10)"
+            f"club = cinema_club(); spec = dc.PrivacySpec.groups(); "
+            f"{scheme}.fit(club.ratings, spec, seed=0).recommend(n=10)"
         )
         with tempfile.TemporaryDirectory() as cache:
             first, second = (
