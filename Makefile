@@ -23,7 +23,7 @@ contracts: install
 	$(BIN)/lint-imports
 
 unit: install
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 bench: install
 	$(BIN)/python benchmarks/startup.py

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 import discreet.spark as ds
-from discreet.errors import DataError, ParameterError, SparkError, SpecError
+from discreet.errors import DataError, DataMissingError, ParameterError, SpecError
 from discreet.io.club import Club
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
@@ -18,6 +18,8 @@ from discreet.ratings import Ratings
 from discreet.spark import sql, stated
 from tests.engines.test_stream import same
 
+# One session for all: on one worker, where tests run on several.
+pytestmark = pytest.mark.xdist_group("spark")
 GROUPS = dc.PrivacySpec.groups(seed=7)
 
 
@@ -67,11 +69,12 @@ def test_every_specification_says_the_same_in_sql(spark: Any, small: Ratings) ->
         dc.PrivacySpec.by_user({someone: 0.2}),
         dc.PrivacySpec.by_item({something: 0.4, 10**9: 0.1}),
         dc.PrivacySpec.by_user({}),
+        dc.PrivacySpec.by_item({float(something): 0.2}),
         GROUPS,
         dc.PrivacySpec.uniform(0.25),
     ):
         crowd = ds.spark_ratings(table)
-        found = crowd.frame.select("user", "item", sql.level(spec, crowd).alias("level")).toArrow()
+        found = sql.with_levels(crowd, spec).select("user", "item", "level").toArrow()
         both = pl.DataFrame(pl.from_arrow(found)).sort("user", "item")
         assert (both["level"].to_numpy() == spec.levels(here)).all()
         same(dc.Tally().fit(here, spec, seed=2).release, ds.fit(dc.Tally(), table, spec, seed=2))
@@ -92,7 +95,7 @@ def test_items_solved_from_sums_are_those_solved_from_ratings(
 ) -> None:
     scheme = dc.PDPPMF(variant="stated", solver="als", factors=6, threshold=0.5)
     randomness = Randomness(3)
-    used = stated.with_numbers(crowd, sql.level(GROUPS, crowd), 0.5, randomness)
+    used = stated.with_numbers(crowd, sql.with_levels(crowd, GROUPS), 0.5, randomness)
     people = stated.train_people(used, 6, seed=1)
     V = stated.solve_items(scheme, crowd, used, people, 0.5, randomness)
     # The same sample and the same people, in memory.
@@ -151,6 +154,8 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
             user=pl.when(pl.int_range(pl.len()) > 0).then(pl.col("user"))
         ),
         "epsilon must be finite": frame.with_columns(epsilon=pl.lit(-1.0)),
+        "epsilon must be a number": frame.with_columns(epsilon=pl.lit("0,05")),
+        "rating must be a number": frame.with_columns(rating=pl.lit(True)),
         "item ids must be": frame.with_columns(item=pl.lit(1.5)),
         "is empty": frame[:0],
     }
@@ -160,10 +165,13 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
     _, table = levels(spark, small)
     with pytest.raises(SpecError, match="within the declared levels"):
         ds.fit(dc.Tally(), table, dc.PrivacySpec.column(max_level=0.2, default=0.1))
+    for scheme in (dc.Tally(unit="person"), dc.Chorus(delta=1e-6)):
+        with pytest.raises(SpecError, match="within the declared levels"):
+            ds.fit(scheme, table, dc.PrivacySpec.column(max_level=0.2, default=0.1))
     bare = spark.createDataFrame(frame.drop("epsilon", strict=False).to_arrow())
     with pytest.raises(SpecError, match="no epsilon column"):
         ds.fit(dc.Tally(), bare)
-    with pytest.raises(SparkError, match="nothing was written"):
+    with pytest.raises(DataMissingError, match="no file or folder"):
         ds.read_ratings(spark, str(tmp_path / "nowhere"))
 
 

@@ -233,6 +233,8 @@ def _spark(
     scheme: Scheme, table: _Table, levels: _Levels, override: bool, seed: int | None,
     master: str | None, unique_pairs: bool,
 ) -> Release:  # fmt: skip
+    import logging
+
     from discreet import spark
     from discreet.schemes.chorus import Chorus
     from discreet.schemes.dppmf import PDPPMF
@@ -244,6 +246,7 @@ def _spark(
         )
     if table.keep is not None:
         raise ParameterError("--engine spark goes without --keep: remove duplicates in Spark")
+    logging.disable(logging.ERROR)  # Spark's bridge logs tracebacks; we say what happened ourselves
     with spark.open_session(master) as session:
         typer.echo("Spark: reading and checking the table", err=True)
         ratings = spark.read_ratings(

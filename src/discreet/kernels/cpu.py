@@ -97,18 +97,22 @@ def project_rows(lo, hi, U):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _first_column(i, d, step):  # type: ignore[no-untyped-def]
+def _first_column(i, columns, step):  # type: ignore[no-untyped-def]
     """Where the tiles of the upper half begin in row i: aligned, unless that takes one more."""
     aligned = i - i % step
-    return i if (d - i + step - 1) // step < (d - aligned + step - 1) // step else aligned
+    fewer = (columns - i + step - 1) // step < (columns - aligned + step - 1) // step
+    return i if fewer else aligned
 
 
 @njit(cache=True, nogil=True)
-def _add_gram(A, Z, n, d):  # type: ignore[no-untyped-def]
-    """The upper half of A += sum over k < n of Z[k]' Z[k]; the lower half is left in any state."""
+def _add_gram(A, Z, n, d, columns):  # type: ignore[no-untyped-def]
+    """A += sum over k < n of Z[k]' Z[k], in d rows and so many columns of its upper half.
+
+    The lower half is left in any state.
+    """
     step = lanes(A)
     for i in range(0, d, ROWS):
-        for j in range(_first_column(i, d, step), d, step):
+        for j in range(_first_column(i, columns, step), columns, step):
             add_products(A, i, j, Z, i, Z, n)
 
 
@@ -132,31 +136,43 @@ def _factor_corner(A, top, least, R):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
-def _cholesky_solve(A, b, d, least):  # type: ignore[no-untyped-def]
-    """b <- A^-1 b from the upper half of A >= least I, which becomes the R with R'R = A.
+def _factor(A, d, columns, least):  # type: ignore[no-untyped-def]
+    """The upper half of A >= least I becomes R with R'R = A; further columns B become R'^-1 B.
 
     Rows are finished in panels of eight: what the rows above subtract from a panel is a product of
-    tiles, like a Gram matrix. A is padded; the padding of its diagonal must be one.
+    tiles, like a Gram matrix. A is padded; the padding of its diagonal must be positive.
     """
     corner = np.empty((ROWS, ROWS), dtype=A.dtype)
     step = lanes(A)
     for top in range(0, d, ROWS):
-        first = _first_column(top, d, step)
-        for j in range(first, d, step):
+        first = _first_column(top, columns, step)
+        for j in range(first, columns, step):
             subtract_products(A, top, j, A, top, A, top)
         _factor_corner(A, top, least, corner)
-        for j in range(first, d, step):
+        for j in range(first, columns, step):
             solve_tile(A, corner, top, j)
+        for k in range(ROWS):
+            A[top + k, top + k] = 1 / corner[k, k]  # also where a pivot was raised
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _solve_lower(R, b, d):  # type: ignore[no-untyped-def]
+    """b <- R'^-1 b."""
     for a in range(d):
-        b[a] /= A[a, a]
+        b[a] /= R[a, a]
         factor = b[a]
         for c in range(a + 1, d):
-            b[c] -= factor * A[a, c]
+            b[c] -= factor * R[a, c]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+def _solve_upper(R, b, d):  # type: ignore[no-untyped-def]
+    """b <- R^-1 b."""
     for a in range(d - 1, -1, -1):
         total = b[a]
         for c in range(a + 1, d):
-            total -= A[a, c] * b[c]
-        b[a] = total / A[a, a]
+            total -= R[a, c] * b[c]
+        b[a] = total / R[a, a]
 
 
 @njit(cache=True, nogil=True)
@@ -181,7 +197,7 @@ def gram(X):  # type: ignore[no-untyped-def]
     for first in range(0, len(X), _GATHERED):
         n = min(_GATHERED, len(X) - first)
         Z[:n, :d] = X[first : first + n]
-        _add_gram(A, Z, n, d)
+        _add_gram(A, Z, n, d, d)
     out = np.empty((d, d), dtype=X.dtype)
     for a in range(d):
         for c in range(a, d):
@@ -194,9 +210,12 @@ def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, ou
     """out[i] = argmin_x 1/2 sum (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x."""
     d = other.shape[1]
     width = padded(d, other)
+    # Where padding leaves a column, the right-hand side goes along in it for nothing.
+    spare = width > d
+    columns = d + 1 if spare else d
     A = np.empty((width, width), dtype=other.dtype)
     Z = np.zeros((_GATHERED, width), dtype=other.dtype)
-    b = np.empty(d, dtype=other.dtype)
+    b = np.zeros(d, dtype=other.dtype)
     for i in range(lo, hi):
         start, end = ptr[i], ptr[i + 1]
         penalty = ridge + ridge_per_record * (end - start)
@@ -213,9 +232,22 @@ def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, ou
                 z, value = other[cols[first + k]], r[first + k]
                 for a in range(d):
                     Z[k, a] = z[a]
-                    b[a] += value * z[a]
-            _add_gram(A, Z, n, d)
-        _cholesky_solve(A, b, d, penalty)
+                if spare:
+                    Z[k, d] = value
+                else:
+                    for a in range(d):
+                        b[a] += value * z[a]
+            _add_gram(A, Z, n, d, columns)
+        if spare:
+            for a in range(d):
+                A[a, d] += b[a]
+        _factor(A, d, columns, penalty)
+        if spare:
+            for a in range(d):
+                b[a] = A[a, d]
+        else:
+            _solve_lower(A, b, d)
+        _solve_upper(A, b, d)
         for a in range(d):
             out[i, a] = b[a]
 
@@ -263,7 +295,9 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
         _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
         for _ in range(200):
             direction[:] = g
-            _cholesky_solve(H, direction, d, ridge)
+            _factor(H, d, d, ridge)
+            _solve_lower(H, direction, d)
+            _solve_upper(H, direction, d)
             slope, length, moved = _dot(g, direction), 1.0, False
             while length > 1e-10 and not moved:
                 for a in range(d):

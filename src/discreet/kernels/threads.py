@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -63,9 +63,11 @@ def run_all(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
     try:
         work()
     finally:
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        waiting.clear()  # nothing is left, unless a call failed
+        wait([helper for helper in helpers if not helper.cancel()])
+    for helper in helpers:
+        if not helper.cancelled():
+            helper.result()
     return [results[place] for place in range(len(calls))]
 
 
@@ -94,8 +96,9 @@ def record_ranges(rows: NDArray[np.int32], lo: int, hi: int, threads: int) -> li
     if threads == 1 or hi - lo < 4096:
         return [(lo, hi)]
     cuts = [lo]
-    for part in range(1, threads):
-        middle = lo + (hi - lo) * part // threads
+    parts = 4 * threads  # a thread that wakes up late leaves some to the others
+    for part in range(1, parts):
+        middle = lo + (hi - lo) * part // parts
         cut = lo + int(np.searchsorted(rows[lo:hi], rows[middle]))
         if cut > cuts[-1]:
             cuts.append(cut)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from discreet.engines import fit_release
 from discreet.errors import ParameterError
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
@@ -16,6 +16,7 @@ from discreet.schemes.claims import with_declared_key
 from discreet.schemes.dppmf import PDPPMF
 from discreet.schemes.tally import Tally
 from discreet.spark import sql, stated
+from discreet.spark.session import connection_lost, reported
 from discreet.spark.table import SparkRatings, spark_ratings
 
 if TYPE_CHECKING:
@@ -34,37 +35,41 @@ def fit(
 
     For Tally and Chorus bit for bit; PDP-PMF `stated` trains people with MLlib's own ALS.
     """
+    if not isinstance(scheme, Tally | Chorus | PDPPMF):
+        raise ParameterError(
+            f"Spark fits Tally, Chorus and PDP-PMF 'stated': got {type(scheme).__name__}"
+        )
     table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
+    with reported():
+        data = table if scheme.items is None else table.with_items(scheme.items.ids)
     described = _Described(table, progress)
     try:
         if isinstance(scheme, PDPPMF):
-            return stated.fit(scheme, table, spec, seed=seed, progress=described)
+            return stated.fit(scheme, data, spec, seed=seed, progress=described)
         if isinstance(scheme, Tally) and scheme.unit == "rating":
-            return _tally(scheme, table, spec, seed, described)
-        if isinstance(scheme, Tally | Chorus):
-            return fit_release(scheme, table, spec, seed=seed, progress=described)
+            return _tally(scheme, data, spec, seed, described)
+        checked = scheme.checked(spec)
+        sql.with_levels(data, checked)  # finds a level that is not on offer
+        return scheme.release(data, checked, seed=seed, progress=described)
     finally:
-        table.forget()
-        described("done", 1, 1)
-    raise ParameterError(
-        f"Spark fits Tally, Chorus and PDP-PMF 'stated': got {type(scheme).__name__}"
-    )
+        with suppress(*connection_lost()):
+            data.forget()
+            described.forget()
 
 
 def _tally(
-    scheme: Tally, table: SparkRatings, spec: PrivacySpec | None, seed: int | None,
+    scheme: Tally, data: SparkRatings, spec: PrivacySpec | None, seed: int | None,
     progress: Progress,
 ) -> Release:  # fmt: skip
     """Tally's own steps, the votes counted by one SQL aggregation without any shuffle by people."""
     checked = scheme.checked(spec)
-    data = table if scheme.items is None else table.with_items(scheme.items.ids)
     t, randomness = scheme.declared_threshold(checked), Randomness(seed)
     progress("tally", 0, 2)
     votes = sql.votes(scheme, data, checked, t, randomness)
     progress("tally", 1, 2)
     tallies = scheme.noisy_tallies(votes, t, randomness)
     release = scheme.concluded(data, tallies, checked, t, randomness)
-    if table.pairs_checked:
+    if data.pairs_checked:
         return release
     return replace(release, certificate=with_declared_key(release.certificate))
 
@@ -78,3 +83,7 @@ class _Described:
     def __call__(self, phase: str, done: int, total: int) -> None:
         self.context.setJobDescription(f"discreet: {phase}, {done} of {total}")
         self.progress(phase, done, total)
+
+    def forget(self) -> None:
+        """Leave the caller's next jobs their own names."""
+        self.context.setLocalProperty("spark.job.description", "")

@@ -8,11 +8,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import DataError, MissingExtraError, SparkError
+from discreet.errors import (
+    DataError,
+    DataMissingError,
+    DiscreetError,
+    MissingExtraError,
+    SparkError,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,6 +64,13 @@ def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSe
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if master is not None and master.startswith("local"):
+        # Nobody else has business with the ports of a Spark on this machine.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    running = SparkSession.getActiveSession()
+    if running is not None:  # the caller's own: not ours to stop
+        yield running
+        return
     builder = SparkSession.builder.appName("discreet")
     if master is not None:
         builder = builder.master(master)
@@ -69,22 +82,37 @@ def open_session(master: str | None = None, **settings: str) -> Iterator[SparkSe
         raise SparkError(
             f"Spark does not start at {master or 'its default'}: {first_line(error)}"
         ) from None
-    session.sparkContext.setLogLevel("ERROR")
     try:
+        with reported():
+            session.sparkContext.setLogLevel("ERROR")
         yield session
     finally:
-        session.stop()
+        with suppress(*connection_lost()):
+            session.stop()
+
+
+def connection_lost() -> tuple[type[Exception], ...]:
+    """What PySpark may raise where its Java is gone."""
+    from py4j.protocol import Py4JError
+
+    return Py4JError, OSError, EOFError
 
 
 @contextmanager
 def reported() -> Iterator[None]:
     """Errors of Spark and of its tasks as errors of ours, without a wall of Java."""
-    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    wrong: tuple[type[Exception], ...] = (PySparkException, *connection_lost())
     try:
         yield
-    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+    except wrong as error:
+        if isinstance(error, DiscreetError):
+            raise
+        if "PATH_NOT_FOUND" in str(error):
+            raise DataMissingError(
+                f"no file or folder that Spark can read: {first_line(error)}"
+            ) from None
         ours = re.search(r"discreet\.errors\.DataError: (.*)", str(error))
         if ours:
             raise DataError(ours[1].strip()) from None

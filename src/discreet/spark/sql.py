@@ -1,18 +1,20 @@
 """Levels, coins and votes as Spark SQL expressions: the numbers that the kernels compute.
 
 Every expression is a function of the record and of the run's key, never of where the record lies,
-so a partition that is computed again counts the same votes.
+so a partition that is computed again counts the same votes. What is secret (the key, people's
+levels, a threshold that is made of them) is joined as data: constants would stand in Spark's plans
+and event logs.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from discreet.errors import SpecError
+from discreet.ids import id_series
 from discreet.privacy.hashing import derive_key
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import ById, Groups, PrivacySpec, Uniform
@@ -27,80 +29,82 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def uniform(key: str, number: int = 0) -> Column:
+def _uniform(key: Column, number: int = 0) -> Column:
     """The record's uniform number in [0, 1), see `privacy.hashing`."""
     from pyspark.sql import functions as sf
 
     user, item = sf.col("user").cast("string"), sf.col("item").cast("string")
-    digest = sf.sha2(
-        sf.concat(
-            sf.lit(key), sf.octet_length(user).cast("string"), sf.lit(":"), user, sf.lit(":"), item
-        ),
-        256,
-    )
+    length = sf.octet_length(user).cast("string")
+    digest = sf.sha2(sf.concat(key, length, sf.lit(":"), user, sf.lit(":"), item), 256)
     return sf.conv(sf.substring(digest, 16 * number + 1, 13), 16, 10).cast("double") / 2.0**52
 
 
-def level(spec: PrivacySpec, table: SparkRatings) -> Column:
-    """Every record's level."""
+def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
+    """The records with every one's level, if all are on offer."""
     from pyspark.sql import functions as sf
 
-    offer = spec.offer
+    offer, frame = spec.offer, table.frame
     match spec:
         case Uniform():
-            return sf.lit(offer.max_level)
+            return frame.withColumn("level", sf.lit(offer.max_level))
         case LevelColumn():
             if not table.has_levels:
                 raise SpecError(
                     "the ratings table has no epsilon column: add one, map one with "
                     "columns={'epsilon': ...}, or choose another specification"
                 )
-            return sf.coalesce(sf.col("epsilon"), sf.lit(offer.default))
+            level = sf.coalesce(sf.col("epsilon"), sf.lit(offer.default))
+            return _offered(spec, frame.withColumn("level", level))
         case ById():
-            given = [
-                sf.lit(x) for id_, value in spec.given.items() for x in (str(id_), float(value))
-            ]
-            if not given:
-                return sf.lit(offer.default)
-            found = sf.create_map(*given)[sf.col(spec.what).cast("string")]
-            return sf.coalesce(found, sf.lit(offer.default))
+            ids = id_series(list(spec.given), spec.what).cast(pl.String)
+            given = [(id_, float(v)) for id_, v in zip(ids, spec.given.values(), strict=True)]
+            rows = frame.sparkSession.createDataFrame(given, "given_id string, given double")
+            same = sf.col(spec.what).cast("string") == sf.col("given_id")
+            level = sf.coalesce(sf.col("given"), sf.lit(offer.default))
+            joined = frame.join(sf.broadcast(rows), same, "left").withColumn("level", level)
+            return joined.drop("given_id", "given")
         case Groups():
             low, middle, top = float(offer.min_level or 0), spec.eps_m, offer.max_level
-            key = derive_key("levels", spec.seed)
-            group, place = uniform(key, 0), uniform(key, 1)
-            return (
+            key = sf.lit(derive_key("levels", spec.seed))  # simulated levels: nobody's own
+            group, place = _uniform(key, 0), _uniform(key, 1)
+            level = (
                 sf.when(group < spec.f_c, low + (middle - low) * place)
                 .when(group < spec.f_c + spec.f_m, middle + (top - middle) * place)
                 .otherwise(top)
             )
+            return frame.withColumn("level", level)
     raise SpecError(f"Spark does not know how to say {type(spec).__name__} in SQL")
 
 
-def require_offered(spec: PrivacySpec, table: SparkRatings) -> None:
-    """All levels are on offer, or an error that names one that is not."""
+def _offered(spec: PrivacySpec, levelled: DataFrame) -> DataFrame:
+    """The same, or an error that names a level that was not on offer."""
+    from pyspark.sql import functions as sf
 
-    if not isinstance(spec, LevelColumn):
-        return  # the others were checked when they were declared
     low = 0.0 if spec.min_level is None else spec.min_level
-    chosen = level(spec, table)
+    level = sf.col("level")
     with reported():
-        bad = table.frame.filter((chosen > spec.max_level) | (chosen < low)).first()
+        bad = levelled.filter((level > spec.max_level) | (level < low)).first()
     if bad is not None:
         raise SpecError(
             f"epsilon must be within the declared levels, {low:g} to {spec.max_level:g}: got "
-            f"{bad['epsilon']:g} (user {bad['user']!r}, item {bad['item']!r})"
+            f"{bad['level']:g} (user {bad['user']!r}, item {bad['item']!r})"
         )
+    return levelled
 
 
-def kept(levels: Column, t: float, randomness: Randomness) -> Column:
-    """Whether a record is kept: a coin of its own against (e^eps - 1)/(e^t - 1)."""
+def with_coins(levelled: DataFrame, t: float, randomness: Randomness) -> DataFrame:
+    """The records with `kept`: a coin of their own against (e^eps - 1)/(e^t - 1)."""
     from pyspark.sql import functions as sf
 
-    m = sf.least(levels, sf.lit(t))
-    probability = sf.exp(m - t) * sf.expm1(-m) / math.expm1(-t)
+    session = levelled.sparkSession
+    run = session.createDataFrame([(randomness.key("sample"), t)], "run_key string, run_t double")
+    top = sf.col("run_t")
+    m = sf.least(sf.col("level"), top)
+    probability = sf.exp(m - top) * sf.expm1(-m) / sf.expm1(-top)
     whole = sf.floor(probability * (1 - 2.0**-48) * 2.0**52)
-    coin = uniform(randomness.key("sample"))
-    return (probability >= 1) | (coin * 2.0**52 < whole)
+    kept = (probability >= 1) | (_uniform(sf.col("run_key")) * 2.0**52 < whole)
+    known = levelled.crossJoin(sf.broadcast(run)).withColumn("kept", kept)
+    return known.drop("run_key", "run_t")
 
 
 def votes(
@@ -113,42 +117,23 @@ def votes(
     """
     from pyspark.sql import functions as sf
 
-    require_offered(spec, table)
-    levels = level(spec, table)
+    frame = with_levels(table, spec)
     if scheme.personalisation == "weigh":
-        share = sf.when(levels < t, levels / t * (1 - 2.0**-50)).otherwise(1.0)
+        level = sf.col("level")
+        share = sf.when(level < t, level / t * (1 - 2.0**-50)).otherwise(1.0)
         units = sf.floor(share * float(ONE_VOTE))
     else:
-        units = (
-            sf.when(kept(levels, t, randomness), sf.lit(ONE_VOTE)).otherwise(sf.lit(0)).cast("long")
-        )
+        frame = with_coins(frame, t, randomness)
+        units = sf.when(sf.col("kept"), sf.lit(ONE_VOTE)).otherwise(sf.lit(0)).cast("long")
     r = (sf.col("rating") - table.scale.lo) / table.scale.span
     in_favour = sf.floor(units * sf.least(sf.greatest(r, sf.lit(0.0)), sf.lit(1.0)))
-    counted = table.frame.select("item", units.alias("units"), in_favour.alias("in_favour"))
-    found = _by_item(counted.groupBy("item").agg(sf.sum("units"), sf.sum("in_favour")))
+    counted = frame.select("item", units.alias("units"), in_favour.alias("in_favour"))
+    with reported():
+        by_item = counted.groupBy("item").agg(sf.sum("units"), sf.sum("in_favour"))
+        found: Any = by_item.toArrow()
     total = np.zeros((2, len(table.items)), dtype=np.int64)
     rows = rows_of(found["item"], table.items)
     known = rows >= 0
-    units_, favour_ = (found.column(k).to_numpy()[known] for k in (1, 2))
-    total[0, rows[known]], total[1, rows[known]] = units_ - favour_, favour_
+    all_units, favourable = (found.column(k).to_numpy()[known] for k in (1, 2))
+    total[0, rows[known]], total[1, rows[known]] = all_units - favourable, favourable
     return total
-
-
-def _by_item(frame: DataFrame) -> Any:
-    with reported():
-        return frame.toArrow()
-
-
-def item_rows(table: SparkRatings) -> DataFrame:
-    """The catalogue in Spark: item, item_row; small, and sent to everybody."""
-    from pyspark.sql import functions as sf
-
-    ids = table.items.values
-    kind = dict(table.frame.dtypes)["item"]
-    if kind == "string":
-        ids = ids.cast(pl.String)
-    elif ids.dtype != pl.Int64:
-        ids = ids.cast(pl.Int64, strict=False)
-    rows = pl.DataFrame({"item": ids, "item_row": np.arange(len(ids), dtype=np.int32)})
-    session = table.frame.sparkSession
-    return sf.broadcast(session.createDataFrame(rows.drop_nulls().to_arrow()))

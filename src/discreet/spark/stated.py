@@ -20,7 +20,7 @@ from discreet.spark.session import reported
 from discreet.spark.table import SparkRatings
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 SWEEPS = 10
 Array = NDArray[Any]
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 def fit(
     scheme: PDPPMF,
-    table: SparkRatings,
+    data: SparkRatings,
     spec: PrivacySpec | None = None,
     *,
     seed: int | None = None,
@@ -42,13 +42,11 @@ def fit(
         )
     scheme.check()
     spec = require_spec(spec or PrivacySpec.column())
-    data = table if scheme.items is None else table.with_items(scheme.items.ids)
     randomness = Randomness(seed)
-    sql.require_offered(spec, data)
-    levels = sql.level(spec, data)
-    t, shown = _threshold(scheme, spec, data, levels)
+    levelled = sql.with_levels(data, spec)
+    t, shown = _threshold(scheme, spec, levelled)
     progress("people by ALS", 0, 2)
-    used = with_numbers(data, levels, t, randomness)
+    used = with_numbers(data, levelled, t, randomness)
     try:
         people = train_people(used, scheme.factors, int(randomness.training.integers(2**31)))
         progress("items", 1, 2)
@@ -61,9 +59,7 @@ def fit(
     return factor_release(data, scheme.items, V, fold_in, certificate)
 
 
-def _threshold(
-    scheme: PDPPMF, spec: PrivacySpec, data: SparkRatings, levels: Column
-) -> tuple[float, str]:
+def _threshold(scheme: PDPPMF, spec: PrivacySpec, levelled: DataFrame) -> tuple[float, str]:
     """t, and how the certificate says it: a mean or maximum of the levels is secret."""
     from pyspark.sql import functions as sf
 
@@ -72,21 +68,25 @@ def _threshold(
         t = resolve_threshold(chosen, np.zeros(0))
         return t, repr(t)
     with reported():
-        row = data.frame.agg((sf.avg if chosen == "mean" else sf.max)(levels)).first()
+        row = levelled.agg((sf.avg if chosen == "mean" else sf.max)("level")).first()
     assert row is not None
     return float(row[0]), f"{chosen} of the training levels"
 
 
-def with_numbers(data: SparkRatings, levels: Column, t: float, randomness: Randomness) -> DataFrame:
+def with_numbers(
+    data: SparkRatings, levelled: DataFrame, t: float, randomness: Randomness
+) -> DataFrame:
     """The sampled records with whole numbers for users and items, as MLlib wants them; kept."""
     from pyspark import StorageLevel
 
-    kept = data.frame.filter(sql.kept(levels, t, randomness)).join(sql.item_rows(data), "item")
-    numbered = kept.select("user").distinct().rdd.zipWithIndex().map(lambda p: (p[0][0], int(p[1])))
     session = data.frame.sparkSession
     kind = dict(data.frame.dtypes)["user"]
-    people = session.createDataFrame(numbered, f"user {kind}, user_row int")
     with reported():
+        kept = data.with_item_rows(sql.with_coins(levelled, t, randomness).filter("kept"))
+        # In order: numbers that a lost executor's successor would give again.
+        ordered = kept.select("user").distinct().orderBy("user").rdd.zipWithIndex()
+        numbered = ordered.map(lambda pair: (pair[0][0], int(pair[1])))
+        people = session.createDataFrame(numbered, f"user {kind}, user_row int")
         used = kept.join(people, "user").select("user_row", "item_row", "rating")
         return used.persist(StorageLevel.MEMORY_AND_DISK)
 

@@ -21,6 +21,7 @@ from discreet.spark.session import reported, require_pyspark
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
+_UNREADABLE = "epsilon_is_no_number"
 ROWS = 1_000_000
 """About so many ratings are in a task's memory at a time."""
 T = TypeVar("T")
@@ -40,8 +41,26 @@ class SparkRatings:
     """Whether the table was searched for pairs that occur twice, or is said to have none."""
 
     def with_items(self, catalogue: Ids) -> SparkRatings:
-        """The same over a public catalogue."""
-        return replace(self, items=catalogue)
+        """The same over a public catalogue; records of other items are dropped silently."""
+        inside = self.frame.join(*self._catalogue(catalogue), "left_semi")
+        return replace(self, frame=inside, items=catalogue)
+
+    def with_item_rows(self, frame: DataFrame) -> DataFrame:
+        """Records with the number of their item in the catalogue, `item_row`."""
+        return frame.join(*self._catalogue(self.items), "inner").drop("catalogue_item")
+
+    def _catalogue(self, ids: Ids) -> tuple[DataFrame, Column]:
+        """The catalogue, small and sent to everybody, and when a record is of one of its items."""
+        from pyspark.sql import functions as sf
+
+        texts = ids.values.cast(pl.String)
+        rows = pl.DataFrame(
+            {"catalogue_item": texts, "item_row": np.arange(len(ids), dtype=np.int32)}
+        )
+        sent = self.frame.sparkSession.createDataFrame(_for_spark(rows))
+        # Ids are the same if their texts are.
+        same = sf.col("item").cast("string") == sf.col("catalogue_item")
+        return sf.broadcast(sent), same
 
     def held(self, prepare: Callable[[Ratings], T]) -> SparkHeld[T]:
         """Every part is prepared anew by each job, on whichever executor runs it."""
@@ -57,8 +76,9 @@ class SparkRatings:
 
     def forget(self) -> None:
         """Give the executors' memory back."""
-        if "by_people" in vars(self):
-            self.by_people.unpersist()
+        kept = vars(self).pop("by_people", None)
+        if kept is not None:
+            kept.unpersist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +136,10 @@ def spark_ratings(
     chosen = choose_columns(frame.columns, columns or {})
     chosen.pop("timestamp", None)
     scale = RatingScale.of(scale)
-    table = frame.select(*_typed(frame, chosen))
-    items, count = _checked(table, scale)
+    with reported():
+        typed = frame.select(*_typed(frame, chosen))
+    items, count = _checked(typed, scale)
+    table = typed.drop(_UNREADABLE)
     if not unique_pairs:
         _refuse_pairs_that_occur_twice(table)
     spread = table.sparkSession.sparkContext.defaultParallelism
@@ -144,8 +166,12 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
                 )
             column = column.cast("string" if isinstance(kind, types.StringType) else "bigint")
         else:
-            # A text that is no number becomes missing, and is then named as such.
-            column = column.try_cast("double")
+            if not isinstance(kind, types.NumericType | types.StringType):
+                raise DataError(f"{ours} must be a number: the column holds {kind.simpleString()}")
+            given, column = column, column.try_cast("double")
+            if ours == "epsilon":
+                # A level may be missing; one that cannot be read must not pass for that.
+                typed.append((given.isNotNull() & column.isNull()).alias(_UNREADABLE))
         typed.append(column.alias(ours))
     return typed
 
@@ -170,6 +196,7 @@ def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, s
             epsilon.isNotNull() & ~((epsilon > 0) & (epsilon < float("inf"))),
             "epsilon must be finite and > 0",
         )
+        found["no_level"] = (sf.col(_UNREADABLE), "epsilon must be a number, or missing")
     return found
 
 
@@ -210,3 +237,15 @@ def _refuse_pairs_that_occur_twice(table: DataFrame) -> None:
 def rows_of(column: Any, ids: Ids) -> np.ndarray[Any, np.dtype[np.int32]]:
     """Where the values of a collected column stand among ids; -1 for others."""
     return ids.rows(pl.Series(pl.from_arrow(column)))
+
+
+def _for_spark(rows: pl.DataFrame) -> Any:
+    """An Arrow table with the types of text that Spark knows."""
+    import pyarrow as pa
+
+    table = rows.to_arrow()
+    fields = [
+        pa.field(f.name, pa.string() if rows.schema[f.name] == pl.String else f.type)
+        for f in table.schema
+    ]
+    return table.cast(pa.schema(fields))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import polars as pl
 
-from discreet.errors import DataError
+from discreet.errors import DataError, DiscreetError
 from discreet.ids import Ids
 from discreet.kernels.threads import limit_threads
 from discreet.ratings import Integers, Ratings
@@ -56,7 +56,10 @@ def sums(
         data = _table(batches, scale)
         if data is None:
             return
-        values = np.ravel(contribution(prepare(data.with_items(items))))
+        try:
+            values = np.ravel(contribution(prepare(data.with_items(items))))
+        except DiscreetError as error:
+            raise DataError(f"{type(error).__name__} in a part of the table") from None
         place = np.flatnonzero(values)
         yield _batch(place=place, value=values[place])
 
