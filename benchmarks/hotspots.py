@@ -36,8 +36,8 @@ def profile(title: str, work: Callable[[], Any]) -> None:
 def main() -> None:
     name, data = million()
     print(f"{name}: {len(data):,} ratings")
-    profile("PMF, 5 sweeps, d = 20", lambda: dc.PMF(threads=1).fit(data, seed=0))
-    profile("PMF, 5 sweeps, d = 64", lambda: dc.PMF(factors=64, threads=1).fit(data, seed=0))
+    profile("PMF, 10 sweeps, d = 20", lambda: dc.PMF(threads=1).fit(data, seed=0))
+    profile("PMF, 10 sweeps, d = 64", lambda: dc.PMF(factors=64, threads=1).fit(data, seed=0))
     spec = dc.PrivacySpec.groups()
     profile("Chorus, seeded", lambda: dc.Chorus(threads=1).fit(data, spec, seed=0))
     profile("Chorus, exact noise", lambda: dc.Chorus(threads=1).fit(data, spec))

@@ -121,7 +121,7 @@ def test_a_tiny_training_is_the_scheme_s_own(variant: str) -> None:
     if variant == "printed":
         theirs_v = steps.perturb(theirs_u, theirs_v, 0.01, runs.scale, 4, noise, lambda *_: None)
     elif variant == "stated":
-        theirs_v = scheme._minimise(table, theirs_u, t, noise)
+        theirs_v = scheme.minimise(table, theirs_u, t, noise)
     else:
         theirs_v = scheme._minimise_huber(table, theirs_u, t, centre, noise)
     np.testing.assert_allclose(mine_u, theirs_u, rtol=1e-12)

@@ -54,7 +54,7 @@ class PMF:
     """Regularisation of items: likewise."""
     weighted: bool | None = None
     """Whether a row's regularisation is multiplied by its number of ratings (ALS: yes)."""
-    sweeps: int = 5
+    sweeps: int = 10
     gamma: float = 50.0
     passes: int = 50
     initial: str | None = None
