@@ -176,7 +176,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=list(PEERS), help="these peers alone")
     parser.add_argument("--with-spark", action="store_true", help="Spark too; needs Java")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--epochs", default="1,2,3,4,5,6,7,8,10,12,15,20,30", help="numbers to try")
+    parser.add_argument("--epochs", default="1,2,3,4,5,6,7,8,10,15,20", help="numbers to try")
     parser.add_argument("--folder", type=Path, default=RESULTS)
     given = parser.parse_args()
     chosen = given.only or [p for p in PEERS if p != "spark" or given.with_spark]
