@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from common import least, million, synthetic
-from discreet.kernels import cpu, reference
+from discreet.kernels import gradients, reference
 from discreet.kernels.threads import record_ranges, run_ranges
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
@@ -38,7 +38,7 @@ def gradient(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], No
         for (rows, cols, r, ranges), own, other in zip(sides, (U, V), (V, U), strict=True):
             out, squared = own.copy(), np.zeros(len(own))
             run_ranges(
-                cpu.add_gradient, ranges, threads,
+                gradients.add_gradient, ranges, threads,
                 rows, cols, r, own, other, dtype(1e-4), out, squared,
             )  # fmt: skip
 
@@ -109,7 +109,7 @@ def main() -> None:
     U = np.zeros((len(data.users), 20))
     r = order.values.astype(np.float64)
     arguments = (order.rows, order.cols, r, U, V, 1e-4, U.copy(), np.zeros(len(U)))
-    fast = least(lambda: cpu.add_gradient(0, few, *arguments))
+    fast = least(lambda: gradients.add_gradient(0, few, *arguments))
     slow = least(lambda: reference.add_gradient(0, few, *arguments), 2)
     print(f"  gradient of {few:,} records: {1e3 * fast:.2f}, NumPy twin {1e3 * slow:.1f}")
     spec = PrivacySpec.groups()

@@ -9,14 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.cpu import (
-    add_family_scores,
-    best_items,
-    dot_pairs,
-    gram,
-    score_people,
-    solve_ridge,
-)
+from discreet.kernels.least_squares import gram, solve_ridge
+from discreet.kernels.lists import add_family_scores, best_items, dot_pairs, score_people
 from discreet.kernels.threads import even_ranges, row_ranges, run_all, run_ranges, thread_count
 
 Array = NDArray[Any]

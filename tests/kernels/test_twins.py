@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba.core.errors import TypingError
 
-from discreet.kernels import cpu, reference, sha256
+from discreet.kernels import gradients, least_squares, lists, reference, sha256, sums
 from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
 from discreet.ratings import Order, Ratings
 from tests.conftest import random_ratings
@@ -45,7 +45,7 @@ def test_the_gradient_equals_its_twin(data: Ratings, d: int, dtype: Any, threads
         ranges = record_ranges(order.rows, 0, len(r), threads)
         assert len(ranges) == (1 if threads == 1 else 4 * threads)
         run_ranges(
-            cpu.add_gradient, ranges, threads,
+            gradients.add_gradient, ranges, threads,
             order.rows, order.cols, r, own, other, dtype(0.01), *outs[0],
         )  # fmt: skip
         reference.add_gradient(
@@ -65,7 +65,7 @@ def test_squared_errors_equal_their_twin(data: Ratings, d: int, dtype: Any, thre
     order, r = sides(data, dtype)[0]
     fast, slow = np.empty(len(U)), np.empty(len(U))
     arrays = (order.ptr, order.cols, r, U, V)
-    run_ranges(cpu.squared_errors, row_ranges(order.ptr, threads), threads, *arrays, fast)
+    run_ranges(gradients.squared_errors, row_ranges(order.ptr, threads), threads, *arrays, fast)
     reference.squared_errors(0, len(U), *arrays, slow)
     np.testing.assert_allclose(fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
@@ -77,7 +77,7 @@ def test_dealt_records_equal_their_twin(data: Ratings) -> None:
     outs = [[np.empty_like(column) for column in columns] for _ in range(2)]
     starts = [
         kernel(pile_of, 8, *columns, *out)  # the last pile stays empty
-        for kernel, out in zip((cpu.deal, reference.deal), outs, strict=True)
+        for kernel, out in zip((gradients.deal, reference.deal), outs, strict=True)
     ]
     assert (starts[0] == starts[1]).all()
     for fast, slow in zip(*outs, strict=True):
@@ -89,7 +89,7 @@ def test_dealt_records_equal_their_twin(data: Ratings) -> None:
 def test_a_gram_matrix_equals_its_twin(data: Ratings, d: int, dtype: Any) -> None:
     U, _ = matrices(data, d, dtype)
     np.testing.assert_allclose(
-        cpu.gram(U),
+        least_squares.gram(U),
         reference.gram(U),
         rtol=1e3 * TOLERANCE[dtype],
         atol=1e-3 if dtype is np.float32 else 1e-10,
@@ -100,11 +100,11 @@ def test_a_gram_matrix_equals_its_twin(data: Ratings, d: int, dtype: Any) -> Non
 def test_orthonormal_rows_equal_their_twin(dtype: Any) -> None:
     fast = np.random.default_rng(4).normal(size=(6, 50)).astype(dtype)
     slow = fast.copy()
-    cpu.orthonormalise(fast)
+    least_squares.orthonormalise(fast)
     reference.orthonormalise(slow)
     np.testing.assert_allclose(fast, slow, atol=10 * TOLERANCE[dtype])
     twice = np.vstack([fast[0], fast[0]])
-    cpu.orthonormalise(twice)
+    least_squares.orthonormalise(twice)
     assert (twice[1] == 0).all()
 
 
@@ -112,7 +112,7 @@ def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:
     U, V = matrices(data, 6, np.float64)
     order, r = sides(data, np.float64)[0]
     with pytest.raises(TypingError, match="contiguous"):
-        cpu.squared_errors(0, 1, order.ptr, order.cols, r, U[:, ::2], V[:, ::2], np.empty(1))
+        gradients.squared_errors(0, 1, order.ptr, order.cols, r, U[:, ::2], V[:, ::2], np.empty(1))
 
 
 @SIZES
@@ -127,7 +127,7 @@ def test_the_ridge_solution_equals_its_twin(
     linear = np.random.default_rng(1).normal(size=(len(data.users), d)).astype(dtype)
     fast, slow = np.empty_like(linear), np.empty_like(linear)
     run_ranges(
-        cpu.solve_ridge, row_ranges(order.ptr, threads), threads,
+        least_squares.solve_ridge, row_ranges(order.ptr, threads), threads,
         order.ptr, order.cols, r, V, dtype(ridge), dtype(per_record), linear, fast,
     )  # fmt: skip
     reference.solve_ridge(
@@ -140,7 +140,7 @@ def test_the_ridge_solution_equals_its_twin(
 
 def test_an_empty_row_without_regularisation_is_zero() -> None:
     ptr, cols = np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    for kernel in (cpu.solve_ridge, reference.solve_ridge):
+    for kernel in (least_squares.solve_ridge, reference.solve_ridge):
         out = np.full((1, 2), np.nan)
         kernel(0, 1, ptr, cols, np.zeros(0), np.ones((1, 2)), 0.0, 0.05, np.zeros((1, 2)), out)
         assert (out == 0).all()
@@ -150,14 +150,14 @@ def test_an_empty_row_without_regularisation_is_zero() -> None:
 @THREADS
 def test_the_huber_solution_equals_its_twin(data: Ratings, d: int, threads: int) -> None:
     U, _ = matrices(data, d, np.float64)
-    cpu.project_rows(0, len(U), U)
+    gradients.project_rows(0, len(U), U)
     order = data.by_item
     r = order.values.astype(np.float64) - 3
     eta = np.random.default_rng(2).normal(0, 5, (len(data.items), d))
     fast, slow = np.empty_like(eta), np.empty_like(eta)
     left_fast, left_slow = np.empty(len(eta)), np.empty(len(eta))
     run_ranges(
-        cpu.solve_huber, row_ranges(order.ptr, threads), threads,
+        least_squares.solve_huber, row_ranges(order.ptr, threads), threads,
         order.ptr, order.cols, r, U, 0.7, 0.8, eta, fast, left_fast,
     )  # fmt: skip
     reference.solve_huber(0, len(eta), order.ptr, order.cols, r, U, 0.7, 0.8, eta, slow, left_slow)
@@ -173,8 +173,8 @@ def test_a_wide_huber_loss_is_least_squares(data: Ratings) -> None:
     eta = np.random.default_rng(2).normal(0, 5, (len(data.items), 3))
     huber, ridge, left = np.empty_like(eta), np.empty_like(eta), np.empty(len(eta))
     n = len(eta)
-    cpu.solve_huber(0, n, order.ptr, order.cols, r, U, 0.7, 1e9, eta, huber, left)
-    cpu.solve_ridge(0, n, order.ptr, order.cols, r, U, 0.7, 0.0, eta, ridge)
+    least_squares.solve_huber(0, n, order.ptr, order.cols, r, U, 0.7, 1e9, eta, huber, left)
+    least_squares.solve_ridge(0, n, order.ptr, order.cols, r, U, 0.7, 0.0, eta, ridge)
     np.testing.assert_allclose(huber, ridge, rtol=1e-9, atol=1e-9)
 
 
@@ -182,7 +182,7 @@ def test_a_wide_huber_loss_is_least_squares(data: Ratings) -> None:
 def test_projection_equals_its_twin_and_moves_nothing_inside(data: Ratings, dtype: Any) -> None:
     U, _ = matrices(data, 8, dtype)
     fast, slow = U.copy(), U.copy()
-    cpu.project_rows(0, len(U), fast)
+    gradients.project_rows(0, len(U), fast)
     reference.project_rows(0, len(U), slow)
     np.testing.assert_allclose(fast, slow, rtol=TOLERANCE[dtype])
     norms = np.linalg.norm(U, axis=1)
@@ -200,7 +200,7 @@ def test_products_of_pairs_equal_their_twin(
     U, V = matrices(data, d, dtype)
     fast, slow = np.empty(len(data), dtype), np.empty(len(data), dtype)
     arrays = (data.user, data.item, U, V)
-    run_ranges(cpu.dot_pairs, even_ranges(len(data), threads), threads, *arrays, fast)
+    run_ranges(lists.dot_pairs, even_ranges(len(data), threads), threads, *arrays, fast)
     reference.dot_pairs(0, len(data), *arrays, slow)
     np.testing.assert_allclose(fast, slow, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
@@ -245,7 +245,7 @@ def test_the_passes_of_chorus_equal_their_twins_to_the_bit(
     people, items = data.by_user, data.by_item
     results = []
     for voices, chorus, count in (
-        (cpu.add_voices, cpu.add_chorus, threads),
+        (sums.add_voices, sums.add_chorus, threads),
         (reference.add_voices, reference.add_chorus, 1),
     ):
         U = np.empty((len(data.users), d))
@@ -268,6 +268,6 @@ def test_a_person_with_more_records_than_one_exact_block_is_summed_exactly() -> 
     z = np.full((n, 2), float(2**20))
     ptr, items = np.array([0, n]), np.arange(n, dtype=np.int32)
     fast, slow = np.empty((1, 2)), np.empty((1, 2))
-    cpu.add_voices(0, 1, ptr, items, a, z, 0.25, fast)
+    sums.add_voices(0, 1, ptr, items, a, z, 0.25, fast)
     reference.add_voices(0, 1, ptr, items, a, z, 0.25, slow)
     assert (fast == slow).all()

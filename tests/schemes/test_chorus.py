@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.io.club import Club
-from discreet.kernels import cpu
+from discreet.kernels import sums
 from discreet.privacy.accounting import gaussian_mu
 from discreet.privacy.certificate import Status
 from discreet.privacy.noise import Randomness
@@ -35,11 +35,11 @@ Kernel = Callable[[Any, Any, Any], Any]
 def production(a: Any, z: Any, items: Any) -> Any:
     """One person's share of the item sums, by the kernels that releases use."""
     U = np.empty((1, z.shape[1]))
-    cpu.add_voices(0, 1, np.array([0, len(a)]), items, a, z, 1e-6, U)
+    sums.add_voices(0, 1, np.array([0, len(a)]), items, a, z, 1e-6, U)
     order = np.argsort(items, kind="stable")
     ptr = np.searchsorted(items[order], np.arange(len(z) + 1))
     V = np.empty((len(z), z.shape[1]), dtype=np.int64)
-    cpu.add_chorus(0, len(z), ptr, np.zeros(len(a), np.int32), a[order], U, V)
+    sums.add_chorus(0, len(z), ptr, np.zeros(len(a), np.int32), a[order], U, V)
     return V / SUM_UNIT
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.cpu import solve_ridge
+from discreet.kernels.least_squares import solve_ridge
 from discreet.privacy.noise import Randomness
 
 EPSILON, LAMBDA, RATING, LARGEST = 0.5, 0.01, 4.0, 5.0

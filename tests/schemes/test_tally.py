@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.features import TITLE_FAMILY, encode
 from discreet.items import Items
-from discreet.kernels import cpu, reference
+from discreet.kernels import reference, sums
 from discreet.privacy.certificate import Neighbours, Status
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, weigh
@@ -83,7 +83,7 @@ def test_the_same_tallies_in_any_order_and_with_any_threads() -> None:
     assert (np.stack(count_votes(shuffled, weigh(SPEC.levels(shuffled), 1.0))) == expected).all()
     # The kernel itself, on rows in no order at all.
     against, in_favour = np.zeros((2, len(ratings.items)), dtype=np.int64)
-    cpu.add_votes(
+    sums.add_votes(
         0, len(ratings), ratings.item[order], ratings.rating[order], units[order], 1.0, 4.0,
         against, in_favour,
     )  # fmt: skip
@@ -98,7 +98,7 @@ def test_votes_equal_their_twin(scale: tuple[float, float]) -> None:
     item = rng.integers(0, 7, 500).astype(np.int32)
     units = rng.integers(0, ONE_VOTE + 1, 500).astype(np.int32)
     results = []
-    for kernel in (cpu.add_votes, reference.add_votes):
+    for kernel in (sums.add_votes, reference.add_votes):
         votes = np.zeros((2, 7), dtype=np.int64)
         kernel(0, 500, item, r, units, scale[0], scale[1] - scale[0], votes[0], votes[1])
         results.append(votes)

@@ -1,1 +1,1 @@
-"""Kernels: arrays in, arrays out, no randomness; `cpu` is compiled, `reference` is its twin."""
+"""Kernels: arrays in, arrays out, no randomness; compiled, with a NumPy twin in `reference`."""

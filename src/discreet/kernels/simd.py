@@ -1,4 +1,4 @@
-"""Vector instructions, written out: what compilers do not find in the loops of `cpu`.
+"""Vector instructions, written out: what compilers do not find in loops.
 
 Three inner loops carry the solvers, and all three lose a factor of two to three when the compiler
 vectorises them by itself, because sums go through memory instead of registers:

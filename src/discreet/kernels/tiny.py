@@ -11,7 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
-from discreet.kernels.cpu import project_rows, solve_huber, solve_ridge
+from discreet.kernels.gradients import project_rows
+from discreet.kernels.least_squares import solve_huber, solve_ridge
 
 PRINTED, STATED, REPAIRED = 0, 1, 2
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -7,12 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.cpu import (
-    add_gradient,
-    orthonormalise,
-    solve_ridge,
-    squared_errors,
-)
+from discreet.kernels.gradients import add_gradient, squared_errors
+from discreet.kernels.least_squares import orthonormalise, solve_ridge
 from discreet.kernels.threads import record_ranges, row_ranges, run_ranges, thread_count
 from discreet.progress import Progress
 from discreet.ratings import Order, Ratings

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError, require_count
 from discreet.features import Features
 from discreet.items import Items
-from discreet.kernels.cpu import add_chorus, add_voices
+from discreet.kernels.sums import add_chorus, add_voices
 from discreet.kernels.threads import row_ranges, run_ranges, thread_count
 from discreet.privacy.accounting import (
     GRID_DELTA,

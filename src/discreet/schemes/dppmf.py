@@ -18,7 +18,8 @@ from discreet.errors import (
     require_positive,
 )
 from discreet.items import Items
-from discreet.kernels.cpu import project_rows, solve_huber
+from discreet.kernels.gradients import project_rows
+from discreet.kernels.least_squares import solve_huber
 from discreet.kernels.threads import row_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate, Neighbours
 from discreet.privacy.noise import Randomness

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import DivergenceError
-from discreet.kernels.cpu import add_gradient, deal, project_rows
+from discreet.kernels.gradients import add_gradient, deal, project_rows
 from discreet.kernels.threads import even_ranges, record_ranges, run_all, run_ranges, thread_count
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress

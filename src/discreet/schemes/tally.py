@@ -12,7 +12,7 @@ from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.features import Features, encode
 from discreet.ids import Ids
 from discreet.items import Items
-from discreet.kernels.cpu import add_votes
+from discreet.kernels.sums import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate, Neighbours
 from discreet.privacy.ledger import Spends

@@ -1,0 +1,86 @@
+"""Gradients of one side's factors: each call owns a range of records."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from discreet.kernels.simd import FAST, fits_registers, row_gradient
+
+
+@njit(cache=True, nogil=True)
+def deal(pile_of, piles, rows, cols, r, rows_out, cols_out, r_out):  # type: ignore[no-untyped-def]
+    """The records pile by pile, in the order they had; returns where each pile starts."""
+    n = len(rows)
+    ptr = np.zeros(piles + 1, dtype=np.int64)
+    for k in range(n):
+        ptr[pile_of[k] + 1] += 1
+    for pile in range(piles):
+        ptr[pile + 1] += ptr[pile]
+    place = ptr[:-1].copy()
+    for k in range(n):
+        p = place[pile_of[k]]
+        rows_out[p], cols_out[p], r_out[p] = rows[k], cols[k], r[k]
+        place[pile_of[k]] = p + 1
+    return ptr
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _row_gradient(x, other, cols, r, lo, hi, total):  # type: ignore[no-untyped-def]
+    """total <- sum over lo <= k < hi of e_k z_k, e_k = r_k - x . z_k; returns the sum of e_k^2."""
+    d = len(x)
+    if fits_registers(d, x):
+        return row_gradient(x, other, cols, r, lo, hi, total)
+    total[:] = 0
+    errors = 0.0
+    for k in range(lo, hi):
+        z = other[cols[k]]
+        dot = x.dtype.type(0)
+        for a in range(d):
+            dot += x[a] * z[a]
+        error = r[k] - dot
+        for a in range(d):
+            total[a] += error * z[a]
+        errors += np.float64(error) * np.float64(error)
+    return errors
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared):  # type: ignore[no-untyped-def]
+    """out[i] += step * sum over j of (r_ij - own_i . other_j) other_j, over records lo..hi."""
+    d = own.shape[1]
+    total = np.empty(d, dtype=own.dtype)
+    start = lo
+    while start < hi:
+        i = rows[start]
+        end = start + 1
+        while end < hi and rows[end] == i:
+            end += 1
+        squared[i] += _row_gradient(own[i], other, cols, r, start, end, total)
+        for a in range(d):
+            out[i, a] += step * total[a]
+        start = end
+
+
+@njit(cache=True, nogil=True)
+def squared_errors(lo, hi, ptr, cols, r, own, other, squared):  # type: ignore[no-untyped-def]
+    """squared[i] = sum over j of (r_ij - own_i . other_j)^2."""
+    unused = np.empty(own.shape[1], dtype=own.dtype)
+    for i in range(lo, hi):
+        squared[i] = _row_gradient(own[i], other, cols, r, ptr[i], ptr[i + 1], unused)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def project_rows(lo, hi, U):  # type: ignore[no-untyped-def]
+    """u_i <- u_i / max(1, |u_i|)."""
+    d = U.shape[1]
+    for i in range(lo, hi):
+        norm2 = U.dtype.type(0)
+        for a in range(d):
+            norm2 += U[i, a] * U[i, a]
+        if norm2 > 1:
+            norm = U.dtype.type(math.sqrt(norm2))
+            for a in range(d):
+                U[i, a] /= norm
