@@ -188,9 +188,10 @@ class Release:
 
     def stage(self, target: Path) -> Path:
         """Write the release to a temporary sibling of target, to be put in place later."""
-        return stage(self._files(), target)
+        return stage(self.files(), target)
 
-    def _files(self) -> dict[str, bytes]:
+    def files(self) -> dict[str, bytes]:
+        """What a release folder holds, by name."""
         columns = {_EFFECT: self.item_effects, _FACTORS: self.item_factors}
         columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(self.families.values())}
         if self.tallies is not None:
@@ -223,21 +224,26 @@ class Release:
         source = Path(folder).expanduser()
         if not source.is_dir():
             raise ReleaseError(f"{source} is not a release: there is no such folder")
-        raw = {name: _read(source, name) for name in (ITEMS, MODEL, CERTIFICATE)}
+        files = {name: _read(source, name) for name in (ITEMS, MODEL, CERTIFICATE)}
         try:
-            certificate = Certificate.from_json(raw[CERTIFICATE].decode("utf-8", "replace"))
-            expected = _digest(certificate, {ITEMS: raw[ITEMS], MODEL: raw[MODEL]})
-            if certificate.digest != expected:
-                raise ReleaseError(
-                    "the files do not match the certificate's digest: they were changed or "
-                    "damaged after the release was made; get it again from its publisher"
-                )
-            model = _model(raw[MODEL])
-            families, shared_noise = model.pop("families"), model.pop("shared_noise")
-            items = _items(raw[ITEMS], families, shared_noise)
-            return cls(**model, **items, certificate=certificate)
+            return cls.from_files(files)
         except (ReleaseError, DataError) as error:
             raise ReleaseError(f"{source}: {error}") from None
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, bytes]) -> Release:
+        """A release from what its folder holds, with the same checks."""
+        certificate = Certificate.from_json(files[CERTIFICATE].decode("utf-8", "replace"))
+        expected = _digest(certificate, {name: files[name] for name in (ITEMS, MODEL)})
+        if certificate.digest != expected:
+            raise ReleaseError(
+                "the files do not match the certificate's digest: they were changed or "
+                "damaged after the release was made; get it again from its publisher"
+            )
+        model = _model(files[MODEL])
+        families, shared_noise = model.pop("families"), model.pop("shared_noise")
+        items = _items(files[ITEMS], families, shared_noise)
+        return cls(**model, **items, certificate=certificate)
 
 
 def check_target(folder: str | Path) -> None:

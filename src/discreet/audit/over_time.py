@@ -13,7 +13,7 @@ from discreet.audit.attacks import Score
 from discreet.audit.game import Game
 from discreet.audit.neighbours import Pair, copies, four_people, levels_of
 from discreet.audit.tally import laplace_ratio
-from discreet.privacy.ledger import Spends
+from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import weigh
 from discreet.privacy.spec import PrivacySpec

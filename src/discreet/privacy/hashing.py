@@ -68,6 +68,19 @@ def pair_uniforms(
     return out
 
 
+def pair_hashes(
+    key: str,
+    user_ids: pl.Series,
+    item_ids: pl.Series,
+    user: NDArray[np.int32],
+    item: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """104 bits of the keyed hash of every pair, as two integers of 52: how ledgers name a pair."""
+    numbers = pair_uniforms(key, user_ids, item_ids, user, item, count=2)
+    whole = (numbers * 2.0**52).astype(np.int64)
+    return whole[:, 0], whole[:, 1]
+
+
 def _packed(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """All texts in one array of bytes, and where each begins."""
     ptr = np.zeros(len(texts) + 1, dtype=np.int64)

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import LedgerError
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.hashing import pair_uniforms
+from discreet.privacy.hashing import pair_hashes
+from discreet.privacy.lifetime import Floats, Spends
 from discreet.ratings import Ratings
 
 FORMAT = "2"
@@ -41,7 +42,6 @@ CREATE TABLE releases (
 );
 """
 RECORDED, VISIBLE, LOST = "recorded", "visible", "lost"
-Floats = NDArray[np.float64]
 
 
 class LedgerRelease(NamedTuple):
@@ -55,22 +55,6 @@ class LedgerRelease(NamedTuple):
     state: str
     staged: Path
     target: Path
-
-
-class Spends(NamedTuple):
-    """What the pair of each record of a table has spent so far, and the level it was counted at."""
-
-    level: Floats
-    epsilon: Floats
-    delta: Floats
-
-    def remaining(self, levels: Floats) -> Floats:
-        """What each record may still spend of its level, at least 0."""
-        return np.maximum(levels - self.epsilon, 0.0)
-
-    def raised(self, levels: Floats) -> NDArray[np.bool_]:
-        """Whether a record is new, or its level is above that at which its pair was counted."""
-        return levels > self.level
 
 
 class Ledger:
@@ -216,14 +200,5 @@ class Ledger:
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _hashes(self, ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """104 bits of a keyed hash of every pair, as two integers of 52."""
-        numbers = pair_uniforms(
-            self._key,
-            ratings.users.values,
-            ratings.items.values,
-            ratings.user,
-            ratings.item,
-            count=2,
-        )
-        whole = (numbers * 2.0**52).astype(np.int64)
-        return whole[:, 0], whole[:, 1]
+        users, items = ratings.users.values, ratings.items.values
+        return pair_hashes(self._key, users, items, ratings.user, ratings.item)

@@ -24,7 +24,7 @@ from discreet.privacy.accounting import (
     grid_loss,
 )
 from discreet.privacy.certificate import Certificate, Neighbours
-from discreet.privacy.ledger import Spends
+from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import person_levels, share_among_own
 from discreet.privacy.spec import PrivacySpec
@@ -153,26 +153,25 @@ class Chorus:
         require_count("publications", self.publications)
         return self._tally.checked(spec)
 
+    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Array:
+        """What every record may spend in the next publication: secret."""
+        t, n = self._tally.declared_threshold(spec), self.publications
+        # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
+        fits = spends.delta + self.delta / n <= self.delta + n * GRID_DELTA / 2
+        return np.where(fits, spends.allowance(spec.levels(data), t, n), 0.0)
+
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
         randomness: Randomness, progress: Progress,
     ) -> Batch:  # fmt: skip
         """One publication: every record with what its pair has left, at most its part of it."""
-        t, levels, n = self._tally.declared_threshold(spec), spec.levels(data), self.publications
-        # Not more than the ledger is told: tallies, which count in lifetime's units, would give a
-        # level above t more than its part.
-        budgets = np.minimum(spends.remaining(levels), np.minimum(levels, t) / n)
-        if n == 1:
-            budgets = np.where(spends.raised(levels), budgets, 0.0)
-        part = self.delta / n
-        # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
-        fits = spends.delta + part <= self.delta + n * GRID_DELTA / 2
-        budgets = np.where(fits, budgets, 0.0)
+        budgets = self.allowances(data, spec, spends)
         made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
         certificate = self._certificate(spec, randomness, ledger_after=before or True)
         release = effects_release(data, self.items, *made[:2], certificate, made.directions)
         # Tallies alone are pure: only the rounds need a delta.
-        deltas = np.where(budgets > 0, part if made.plan.factors else 0.0, 0.0)
+        part = self.delta / self.publications if made.plan.factors else 0.0
+        deltas = np.where(budgets > 0, part, 0.0)
         return Batch(FactorModel(release, data, threads=self.threads), budgets, deltas)
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError
 from discreet.privacy.certificate import Neighbours
-from discreet.privacy.ledger import Spends
+from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -175,6 +175,10 @@ class Publishing(Protocol):
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
         """The specification, and the ratings over the catalogue."""
+        ...
+
+    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Array:
+        """What every record may spend in the next publication, at most: secret."""
         ...
 
     def publish_batch(

@@ -32,12 +32,9 @@ def publish(
     nothing left gets weight zero, and nobody but the operator is told. Safe against a kill at any
     moment and against two publishers at once.
     """
-    if not hasattr(scheme, "publish_batch"):
-        raise ParameterError(f"the ledger goes with Tally and Chorus: got {type(scheme).__name__}")
+    require_publishing(scheme)
     if not isinstance(ledger, Ledger):
         ledger = Ledger(ledger)
-    if scheme.neighbours != Neighbours.ADD_REMOVE or scheme.unit != "rating":
-        raise ParameterError("the ledger goes with add/remove neighbours and unit='rating' only")
     target = Path(out).expanduser().resolve()
     if ledger.path.is_relative_to(target):
         raise LedgerError(
@@ -68,6 +65,14 @@ def publish(
         ledger.settle(entry.number, VISIBLE)
         progress("publish", 4, 4)
     return batch.model
+
+
+def require_publishing(scheme: Publishing) -> None:
+    """Only what the theorem for releases over time covers."""
+    if not hasattr(scheme, "publish_batch"):
+        raise ParameterError(f"the ledger goes with Tally and Chorus: got {type(scheme).__name__}")
+    if scheme.neighbours != Neighbours.ADD_REMOVE or scheme.unit != "rating":
+        raise ParameterError("the ledger goes with add/remove neighbours and unit='rating' only")
 
 
 def finish_interrupted(ledger: Ledger) -> None:

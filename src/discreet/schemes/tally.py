@@ -15,7 +15,7 @@ from discreet.items import Items
 from discreet.kernels.sums import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate, Neighbours
-from discreet.privacy.ledger import Spends
+from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
     inclusion_probability,
@@ -185,14 +185,17 @@ class Tally:
         known = self.estimates(data, tallies, spec, t)
         return effects_release(data, self.items, tallies, known, certificate)
 
+    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> NDArray[np.float64]:
+        """What every record may spend in the next publication: secret."""
+        return spends.allowance(spec.levels(data), self.declared_threshold(spec))
+
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
         randomness: Randomness, progress: Progress,
     ) -> Batch:  # fmt: skip
         """One publication: every pair is counted once, and again only if its level was raised."""
         del progress
-        t, levels = self.declared_threshold(spec), spec.levels(data)
-        budgets = np.where(spends.raised(levels), spends.remaining(levels), 0.0)
+        t, budgets = self.declared_threshold(spec), self.allowances(data, spec, spends)
         units = self.units(data, budgets, t, randomness)
         votes = np.stack(count_votes(data, units, self.threads))
         tallies = added_up(self.noisy_tallies(votes, t, randomness), before, data.items)
