@@ -49,6 +49,10 @@ class LedgerError(DiscreetError, RuntimeError):
     """A ledger that cannot be used, or a publication that would not fit it."""
 
 
+class DatabaseError(DiscreetError, RuntimeError):
+    """A database that cannot be opened or used, or a declaration that does not fit it."""
+
+
 class OutputError(DiscreetError, OSError):
     """A place that cannot be written to."""
 

@@ -13,8 +13,10 @@ from discreet.cli import (
     evaluate,
     fit,
     inspect,
+    operate,
     recommend,
     reproduce,
+    serve,
     sweep,
 )
 from discreet.errors import DiscreetError
@@ -36,6 +38,8 @@ app.command("inspect")(inspect.inspect)
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
+app.command("serve")(serve.serve)
+app.add_typer(operate.app, name="operate")
 app.add_typer(data.app, name="data")
 
 

@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.privacy.accounting import GRID_DELTA
+
 Floats = NDArray[np.float64]
 
 
@@ -25,13 +27,22 @@ class Spends(NamedTuple):
         """Whether a record is new, or its level is above that at which its pair was counted."""
         return levels > self.level
 
-    def allowance(self, levels: Floats, t: float, publications: int = 1) -> Floats:
+    def allowance(
+        self, levels: Floats, t: float, *, publications: int = 1, delta: float = 0.0
+    ) -> Floats:
         """What each record may spend in the next publication: docs/proofs/incremental.md.
 
-        e = min(epsilon - spent, min(epsilon, t)/n); with n = 1 only if the pair is new or its level
-        was raised. It depends on the record's own pair alone.
+        e = min(epsilon - spent, min(epsilon, t)/n), if another n-th of a lifetime's delta fits;
+        with n = 1 only if the pair is new or its level was raised. It depends on the record's own
+        pair alone.
         """
         # Never more than the ledger is told: a level above t would otherwise get more in tallies,
         # which count in a lifetime's units.
         part = np.minimum(self.remaining(levels), np.minimum(levels, t) / publications)
-        return np.where(self.raised(levels), part, 0.0) if publications == 1 else part
+        if publications == 1:
+            part = np.where(self.raised(levels), part, 0.0)
+        if delta > 0:
+            # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
+            most = delta + publications * GRID_DELTA / 2
+            part = np.where(self.delta + delta / publications <= most, part, 0.0)
+        return part

@@ -17,7 +17,6 @@ from discreet.items import Items
 from discreet.kernels.sums import add_chorus, add_voices
 from discreet.kernels.threads import row_ranges, run_ranges, thread_count
 from discreet.privacy.accounting import (
-    GRID_DELTA,
     GRID_EPSILON,
     gaussian_mu,
     gaussian_weights,
@@ -155,10 +154,10 @@ class Chorus:
 
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Array:
         """What every record may spend in the next publication: secret."""
-        t, n = self._tally.declared_threshold(spec), self.publications
-        # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
-        fits = spends.delta + self.delta / n <= self.delta + n * GRID_DELTA / 2
-        return np.where(fits, spends.allowance(spec.levels(data), t, n), 0.0)
+        t = self._tally.declared_threshold(spec)
+        return spends.allowance(
+            spec.levels(data), t, publications=self.publications, delta=self.delta
+        )
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,

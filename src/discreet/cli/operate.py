@@ -1,0 +1,228 @@
+"""discreet operate: what the operator of a recommender does, on its database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import show
+from discreet.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from discreet.database.connection import Database
+    from discreet.database.declaration import Declaration
+
+DATABASE_HELP = (
+    "The recommender's database: a path (SQLite), or postgresql://user@host/name. Secret parts of "
+    "a URL are better given in DISCREET_DATABASE than on the command line."
+)
+DatabaseOption = Annotated[
+    str, typer.Option(envvar="DISCREET_DATABASE", help=DATABASE_HELP, show_envvar=False)
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
+DEFAULT_DATABASE = "discreet.db"
+
+app = typer.Typer(
+    help="Operate a recommender: import tables, preview, publish, see the ledger, make tokens.",
+    no_args_is_help=True,
+)
+
+
+def require_serve() -> None:
+    """The extra's packages, or an error that says how to install them."""
+    try:
+        import alembic
+        import sqlalchemy
+
+        del alembic, sqlalchemy
+    except ImportError:
+        raise MissingExtraError(
+            "the service needs FastAPI, Uvicorn, SQLAlchemy and more: install them with: "
+            "pip install 'discreet[serve]'"
+        ) from None
+
+
+def _opened(url: str) -> tuple[Database, Declaration]:
+    require_serve()
+    from discreet.database.declaration import opened
+
+    return opened(url)
+
+
+def _say(result: dict[str, Any], text: str, as_json: bool) -> None:
+    typer.echo(json.dumps(result) if as_json else text)
+
+
+@app.command("items")
+def items(
+    table: Annotated[Path, typer.Argument(help="A public item table: item, title, year, genres.")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+    as_json: JsonOption = False,
+) -> None:
+    """Add items to the public catalogue, or mend what is known of them.
+
+    Every column is published. None may come from ratings.
+
+    \b
+    Example:
+      discreet operate items films.csv --database club.db
+    """
+    opened, _ = _opened(database)
+    from discreet.operate.tables import import_items
+
+    new = import_items(opened, table)
+    _say({"new": new}, f"{new} new items in the catalogue.", as_json)
+
+
+@app.command("ratings")
+def ratings(
+    table: Annotated[Path, typer.Argument(help="A table: user, item, rating and epsilon.")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Replace ratings that are there already; default: keep."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Import ratings, and the people in the table who are new.
+
+    Without an epsilon a rating gets the declared default. Give people access with
+    'discreet operate person'.
+
+    \b
+    Example:
+      discreet operate ratings ratings.parquet --database club.db
+    """
+    opened, declared = _opened(database)
+    from discreet.operate.tables import import_ratings
+
+    with show.progress_bar() as progress:
+        rows = import_ratings(opened, declared, table, replace=replace, progress=progress)
+    _say({"rows": rows}, f"{rows} ratings read.", as_json)
+
+
+@app.command("preview")
+def preview(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+    """Show what a publication would spend if it began now. For you alone.
+
+    \b
+    Example:
+      discreet operate preview --database club.db
+    """
+    opened, declared = _opened(database)
+    from discreet.operate.publish import preview
+
+    found = preview(opened, declared)
+    _say(
+        found,
+        f"{found['spending']:.0f} of {found['ratings']:.0f} ratings have something left to spend: "
+        f"epsilon {found['total']:.4g} in all, {found['largest']:.4g} at most; delta "
+        f"{found['delta']:.3g} each at most.\nSecret: for the operator alone, like the ratings.",
+        as_json,
+    )
+
+
+@app.command("publish")
+def publish(
+    database: DatabaseOption = DEFAULT_DATABASE,
+    assess: Annotated[
+        bool,
+        typer.Option(help="Afterwards, work out what privacy costs in accuracy (operator's page)."),
+    ] = True,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="For experiments: protects nobody.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Publish the next release, within every rating's lifetime epsilon.
+
+    A crash at any moment leaves either no trace or a release whose costs are all recorded. Keep to
+    the schedule that you announced, also when nothing is new.
+
+    \b
+    Example:
+      discreet operate publish --database club.db
+    """
+    opened, declared = _opened(database)
+    from discreet.operate.assess import assess as assess_release
+    from discreet.operate.publish import publish
+
+    with show.progress_bar() as progress:
+        entry, moment = publish(opened, declared, seed=seed, progress=progress)
+    _say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
+    if assess:
+        assess_release(opened, declared, moment, entry.number)
+
+
+@app.command("ledger")
+def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+    """Show all releases, and what was spent. For you alone.
+
+    \b
+    Example:
+      discreet operate ledger --database club.db
+    """
+    opened, _ = _opened(database)
+    from discreet.database import ledger
+
+    with opened.reading() as connection:
+        entries, totals = ledger.entries(connection), ledger.summary(connection)
+    if as_json:
+        typer.echo(json.dumps({"releases": [e._asdict() for e in entries], **totals}))
+        return
+    console = show.console()
+    rows = [[str(e.number), e.scheme, e.threshold, e.digest[:12]] for e in entries]
+    console.print(show.table(None, ["release", "scheme", "t", "digest"], rows, right=9))
+    console.print(
+        f"\n{totals['pairs']:.0f} pairs of person and item have spent something: epsilon "
+        f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most."
+    )
+    console.print("Secret: for the operator alone, like the ratings.", style="yellow")
+
+
+@app.command("person")
+def person(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The person, as in the ratings table.")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+    days: Annotated[float, typer.Option(min=0.001, help="How long the token lives.")] = 365,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token for a person, shown once; a new person is created.
+
+    \b
+    Example:
+      discreet operate person member-0042 --database club.db
+    """
+    _token("person", database, days, as_json, name)
+
+
+@app.command("token")
+def token(
+    role: Annotated[str, typer.Argument(help="operator, or monitor (which may read /metrics).")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+    days: Annotated[float, typer.Option(min=0.001, help="How long the token lives.")] = 365,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token for the operator or a monitor, shown once.
+
+    \b
+    Example:
+      discreet operate token operator --database club.db
+    """
+    from discreet.errors import require_choice
+
+    _token(require_choice("role", role, ("operator", "monitor")), database, days, as_json)
+
+
+def _token(role: str, url: str, days: float, as_json: bool, name: str | None = None) -> None:
+    opened, _ = _opened(url)
+    from discreet.database import people
+
+    with opened.writing() as connection:
+        if name is not None:
+            people.new_person(connection, name)
+        made = people.issue(connection, people.Role(role), name, days=days)
+    _say({"token": made}, f"{made}\nShown once: keep it safe.", as_json)

@@ -1,0 +1,202 @@
+"""discreet serve: the recommender that people talk to."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli import parse
+from discreet.cli.operate import DEFAULT_DATABASE, DatabaseOption, require_serve
+from discreet.errors import MissingExtraError, OutputError, ParameterError
+
+if TYPE_CHECKING:
+    from discreet.database.connection import Database
+    from discreet.database.declaration import Declaration
+
+DEMO_PERSON = "member-0042"
+
+
+def serve(
+    database: DatabaseOption = DEFAULT_DATABASE,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo",
+            help="Start with the embedded cinema club, a first release and a demo person, in a "
+            "database that is gone afterwards.",
+        ),
+    ] = False,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for any.")] = 8000,
+    levels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="E,E,...",
+            help="Declare the privacy levels on offer, for the database's whole life "
+            "(default 0.1,0.3,1).",
+        ),
+    ] = None,
+    default_level: Annotated[
+        float | None,
+        typer.Option(help="Declare the level of a rating without one (default: the most private)."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(metavar="LO:HI", help="Declare the rating scale (default 1:5).")
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(help="Declare a delta: releases by Chorus, with hidden factors, not Tally."),
+    ] = None,
+    publish_every: Annotated[
+        float | None,
+        typer.Option(metavar="HOURS", help="Declare a schedule: the service publishes by itself."),
+    ] = None,
+    things: Annotated[
+        str | None, typer.Option(help="Declare what is rated, for the page (default films).")
+    ] = None,
+    invited_only: Annotated[
+        bool,
+        typer.Option("--invited-only", help="Nobody can join without a token of the operator's."),
+    ] = False,
+) -> None:
+    """Serve people: they rate, choose a privacy level for each rating, and get recommendations.
+
+    On a new database it declares the options above, once, and shows the operator's token, once.
+    Put it behind a proxy that speaks HTTPS before others use it: docs/service.md.
+
+    \b
+    Examples:
+      discreet serve --demo
+      discreet serve --database club.db --publish-every 24
+      DISCREET_DATABASE=postgresql://discreet@db/discreet discreet serve --host 0.0.0.0
+    """
+    require_serve()
+    try:
+        import uvicorn
+
+        from discreet.service import logs
+        from discreet.service.app import create_app
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the service needs {error.name}: pip install 'discreet[serve]'"
+        ) from None
+    from discreet.database.connection import Database
+    from discreet.database.declaration import establish
+
+    wanted = _wanted(levels, default_level, scale, delta, publish_every, things)
+    with ExitStack() as stack:
+        if demo:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-demo-"))
+            database = str(Path(folder) / "demo.db")
+        opened = Database(database)
+        declared = establish(opened, wanted)
+        listening = _listen(host, port)
+        stack.callback(listening.close)
+        address = (
+            f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{listening.getsockname()[1]}"
+        )
+        if demo:
+            _fill(opened, declared, address)
+        else:
+            _welcome_operator(opened, address)
+        logs.set_up()
+        app = create_app(opened, declared, open_to_all=not invited_only)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, server_header=False,
+            timeout_graceful_shutdown=20, timeout_keep_alive=30, limit_concurrency=1000,
+        )  # fmt: skip
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _wanted(
+    levels: str | None, default_level: float | None, scale: str | None, delta: float | None,
+    publish_every: float | None, things: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """What was declared on the command line, and nothing else."""
+    given: dict[str, Any] = {
+        "default_level": default_level, "delta": delta, "publish_every_hours": publish_every,
+        "things": things,
+    }  # fmt: skip
+    if levels is not None:
+        try:
+            given["levels"] = tuple(float(level) for level in levels.split(","))
+        except ValueError:
+            raise ParameterError(
+                f"--levels are numbers with commas between: got {levels!r}"
+            ) from None
+    if scale is not None:
+        given["scale"] = parse.scale_of(scale)
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _listen(host: str, port: int) -> Any:
+    import socket
+
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise OutputError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port"
+        ) from None
+    return listening
+
+
+def _welcome_operator(database: Database, address: str) -> None:
+    """Say where the service is, and show the operator's token if there is none yet."""
+    from discreet.database import people
+
+    with database.writing() as connection:
+        token = None
+        if not people.operator_exists(connection):
+            token = people.issue(connection, people.Role.OPERATOR)
+    typer.echo(f"Serving on {address}", err=True)
+    if token is not None:
+        typer.echo(
+            f"The operator's token, shown this once:\n  {token}\n"
+            f"Sign in with it at {address}/signin, then import items and ratings.",
+            err=True,
+        )
+
+
+def _fill(database: Database, declared: Declaration, address: str) -> None:
+    """The cinema club with the paper's levels, a first release, a person and an operator."""
+    import numpy as np
+
+    from discreet.cli import show
+    from discreet.database import people
+    from discreet.io.club import LABEL, cinema_club
+    from discreet.operate.assess import assess
+    from discreet.operate.publish import publish
+    from discreet.operate.tables import add_items, add_ratings
+    from discreet.privacy.spec import PrivacySpec
+
+    typer.echo(f"A database of its own, gone afterwards: the {LABEL}", err=True)
+    club = cinema_club()
+    # The paper's three groups, each member choosing the nearest level below that is on offer.
+    drawn = PrivacySpec.groups(seed=7).levels(club.ratings) * declared.max_level
+    place = np.maximum(np.searchsorted(declared.levels, drawn, side="right") - 1, 0)
+    members = replace(club.ratings, epsilon=np.array(declared.levels)[place])
+    with show.progress_bar() as progress:
+        add_items(database, club.items)
+        add_ratings(database, declared, members, progress=progress)
+        entry, moment = publish(database, declared, progress=progress)
+    assess(database, declared, moment, entry.number)
+    with database.writing() as connection:
+        person = people.issue(connection, people.Role.PERSON, DEMO_PERSON)
+        operator = people.issue(connection, people.Role.OPERATOR)
+    typer.echo(
+        f"\nServing on {address}\n"
+        f"  a member of the club ({DEMO_PERSON}): {address}/signin#{person}\n"
+        f"  the operator: {address}/signin#{operator}\n"
+        "Each link signs in; stop with Ctrl-C.",
+        err=True,
+    )

@@ -1,0 +1,149 @@
+"""Connections: SQLite by default, PostgreSQL by URL; readers see one moment, writers queue."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+
+from discreet.errors import DatabaseError
+
+BUSY_SECONDS = 60
+"""How long a writer waits for another process's: a publisher records its spends in one piece."""
+
+
+def now() -> int:
+    """The time as it is stored."""
+    return time.time_ns() // 1_000_000
+
+
+class Database:
+    """An open database; `url` is a path, or postgresql://..., or sqlite:///...
+
+    >>> Database("club.db").url.database
+    'club.db'
+    """
+
+    def __init__(self, url: str | Path) -> None:
+        self.url = _parsed(str(url))
+        self.sqlite = self.url.get_backend_name() == "sqlite"
+        self._engine: Engine | None = None
+        # SQLite lets one write at a time; waiting in line here is fairer than its own polling.
+        self._turn = threading.Lock() if self.sqlite else nullcontext()
+
+    def __repr__(self) -> str:
+        return f"Database({self.url.render_as_string(hide_password=True)!r})"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a file; of a server we only learn by asking."""
+        return not self.sqlite or Path(self.url.database or "").is_file()
+
+    @property
+    def engine(self) -> Engine:
+        """Made on first use: a database file is created, readable by its owner alone."""
+        if self._engine is None:
+            self._engine = self._sqlite() if self.sqlite else self._server()
+        return self._engine
+
+    def _sqlite(self) -> Engine:
+        path = Path(self.url.database or "")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise DatabaseError(f"cannot open the database {path}: {error.strerror}") from None
+        engine = sa.create_engine(
+            self.url, pool_size=64, hide_parameters=True,
+            connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+        )  # fmt: skip
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+
+    def _server(self) -> Engine:
+        return sa.create_engine(
+            self.url, pool_size=16, max_overflow=48, pool_pre_ping=True, hide_parameters=True,
+            connect_args={"connect_timeout": 10},
+        )  # fmt: skip
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one moment, whatever is written meanwhile."""
+        with self._connected() as connection:
+            options: dict[str, Any] = {"writing": False}
+            if not self.sqlite:
+                options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+            with connection.execution_options(**options).begin():
+                yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is durable when the block ends, or leaves no trace."""
+        with (
+            self._turn,
+            self._connected() as connection,
+            connection.execution_options(writing=True).begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        try:
+            connection = self.engine.connect()
+        except sa.exc.DBAPIError as error:
+            # The driver's words may hold a host name, never a password or a value.
+            reason = str(error.orig).strip().splitlines()[0]
+            raise DatabaseError(f"cannot open {self!r}: {reason}") from None
+        with connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+
+def _parsed(url: str) -> URL:
+    if "://" not in url:
+        return URL.create("sqlite", database=url)
+    try:
+        parsed = make_url(url)
+    except sa.exc.ArgumentError:
+        raise DatabaseError(
+            "the database is a path, or a URL such as postgresql://user@host/name: this is neither"
+        ) from None
+    backend = parsed.get_backend_name()
+    if backend not in ("sqlite", "postgresql"):
+        raise DatabaseError(f"SQLite and PostgreSQL are supported: got {backend!r}")
+    if backend == "sqlite":
+        if not parsed.database or parsed.database == ":memory:":
+            raise DatabaseError("SQLite needs a file: ratings and the ledger must survive a crash")
+        return parsed
+    return parsed.set(drivername="postgresql+psycopg")
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",  # durable before COMMIT returns
+        "foreign_keys = ON",
+        "secure_delete = ON",  # what is erased is overwritten
+    ):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A reader that turns writer can be refused for good; one that says so first only waits.
+    writing = connection.get_execution_options().get("writing", True)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")

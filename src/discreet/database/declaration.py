@@ -1,0 +1,140 @@
+"""The declaration: what was fixed, publicly, before the first rating was given."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from discreet.database.connection import Database
+from discreet.database.migrations import migrate
+from discreet.database.schema import settings
+from discreet.errors import DatabaseError, ParameterError, SpecError, require_count
+from discreet.scale import RatingScale
+
+DECLARATION, LEDGER_KEY, CATALOGUE = "declaration", "ledger key", "catalogue version"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """Scale, offered levels and scheme: public, and the same for the database's whole life.
+
+    >>> Declaration(levels=(0.3, 0.1)).max_level
+    0.3
+    """
+
+    scale: tuple[float, float] = (1.0, 5.0)
+    levels: tuple[float, ...] = (0.1, 0.3, 1.0)
+    """What the page offers, most private first; over the API anything up to the largest."""
+    default_level: float | None = None
+    """Of a rating without one: by default the most private that is offered."""
+    delta: float = 0.0
+    """0: Tally, pure epsilon. Above 0: Chorus."""
+    publish_every_hours: float = 0.0
+    """The schedule of releases; 0 if the operator keeps one by other means."""
+    things: str = "films"
+    """What is rated, in the words of the page."""
+
+    def __post_init__(self) -> None:
+        scale = RatingScale(*self.scale)
+        levels = tuple(sorted({float(level) for level in self.levels}))
+        if not levels or not all(math.isfinite(level) and level > 0 for level in levels):
+            raise SpecError(f"the offered levels must be finite and > 0: got {self.levels!r}")
+        usual = levels[0] if self.default_level is None else float(self.default_level)
+        if not 0 < usual <= levels[-1]:
+            raise SpecError(f"the default level must be one that is offered: got {usual!r}")
+        if not 0 <= self.delta < 1:
+            raise ParameterError(f"delta must be from 0 to below 1: got {self.delta!r}")
+        if not (math.isfinite(self.publish_every_hours) and self.publish_every_hours >= 0):
+            raise ParameterError(f"hours must be at least 0: got {self.publish_every_hours!r}")
+        require_count("letters in the name of what is rated", len(self.things.strip()))
+        object.__setattr__(self, "scale", (scale.lo, scale.hi))
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "default_level", usual)
+
+    @property
+    def max_level(self) -> float:
+        """The largest level offered, which is also t."""
+        return self.levels[-1]
+
+    @property
+    def usual_level(self) -> float:
+        """The level of a rating that was given without one."""
+        assert self.default_level is not None
+        return self.default_level
+
+    @property
+    def rating_scale(self) -> RatingScale:
+        """The scale as a value."""
+        return RatingScale(*self.scale)
+
+
+def establish(database: Database, wanted: dict[str, Any] | None = None) -> Declaration:
+    """Open a database: migrate it, and declare what `wanted` says if nothing was declared yet.
+
+    Afterwards every word of `wanted` must be what was declared: t and the offered levels may not
+    change with the ratings in view.
+    """
+    migrate(database)
+    wanted = wanted or {}
+    with database.writing() as connection:
+        stored = connection.scalar(_value(DECLARATION))
+        if stored is None:
+            declared = Declaration(**wanted)
+            rows = {
+                DECLARATION: asdict(declared),
+                LEDGER_KEY: secrets.token_hex(32),
+                CATALOGUE: 0,
+            }
+            connection.execute(
+                sa.insert(settings), [{"name": n, "value": v} for n, v in rows.items()]
+            )
+            return declared
+    declared = _restored(stored)
+    asked = Declaration(**{**asdict(declared), **wanted})
+    for name, value in asdict(asked).items():
+        if value != getattr(declared, name):
+            raise DatabaseError(
+                f"{database!r} was declared with {name} = {getattr(declared, name)!r}, not "
+                f"{value!r}: what people were promised cannot be changed; leave the option away, "
+                "or begin another database"
+            )
+    return declared
+
+
+def opened(url: str, *, create: bool = False) -> tuple[Database, Declaration]:
+    """An existing database, or a new one if `create`, with its declaration."""
+    database = Database(url)
+    if not create and not database.exists:
+        raise DatabaseError(f"no database {database.url.database}: check the path, or begin one "
+                            "with discreet serve")  # fmt: skip
+    return database, establish(database)
+
+
+def ledger_key(connection: sa.Connection) -> str:
+    """The key of the ledger's hashes: as secret as the ratings."""
+    return str(connection.scalar(_value(LEDGER_KEY)))
+
+
+def catalogue_version(connection: sa.Connection) -> int:
+    """How often the catalogue has changed."""
+    return int(connection.scalar(_value(CATALOGUE)) or 0)
+
+
+def count_catalogue_change(connection: sa.Connection) -> None:
+    """Tell those who hold a copy of the catalogue that it is old."""
+    version = catalogue_version(connection) + 1
+    change = sa.update(settings).where(settings.c.name == CATALOGUE)
+    connection.execute(change.values(value=version))
+
+
+def _value(name: str) -> sa.Select[tuple[Any]]:
+    return sa.select(settings.c.value).where(settings.c.name == name)
+
+
+def _restored(stored: dict[str, Any]) -> Declaration:
+    tuples: dict[str, Any] = {name: tuple(stored[name]) for name in ("scale", "levels")}
+    return Declaration(**{**stored, **tuples})

@@ -1,0 +1,187 @@
+"""Releases and the ledger: a release and what it spends are recorded in one transaction.
+
+So a release is visible if and only if all that it cost is written down, whatever crashes; and of
+two publishers who began from the same release only one can record the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Connection
+
+from discreet.database.connection import Database, now
+from discreet.database.schema import assessments, release_files, releases, spends
+from discreet.errors import LedgerError
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.lifetime import Floats
+
+_CHUNK = 5_000
+Hashes = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class ReleaseEntry(NamedTuple):
+    """One publication: public, but for the ratings that went into it."""
+
+    number: int
+    digest: str
+    scheme: str
+    threshold: str
+    begun_at: int
+    published_at: int
+
+
+class Spend(NamedTuple):
+    """What one pair has spent, the level it was counted at, and in which release last."""
+
+    level: float
+    spent: float
+    delta: float
+    release: int
+
+
+def entries(connection: Connection) -> list[ReleaseEntry]:
+    """All releases, oldest first."""
+    rows = connection.execute(sa.select(*releases.c).order_by(releases.c.number)).all()
+    return [ReleaseEntry._make(row) for row in rows]
+
+
+def latest(connection: Connection) -> int:
+    """The number of the latest release; 0 if there is none."""
+    return int(connection.scalar(sa.select(sa.func.max(releases.c.number))) or 0)
+
+
+def files(connection: Connection, number: int) -> dict[str, bytes]:
+    """The files of a release; empty if there is no such release."""
+    query = sa.select(release_files.c.name, release_files.c.content)
+    rows = connection.execute(query.where(release_files.c.release == number)).all()
+    return {row.name: bytes(row.content) for row in rows}
+
+
+def all_spends(connection: Connection) -> pl.DataFrame:
+    """The whole ledger: frame h1, h2, level, spent, delta."""
+    columns = {"h1": pl.Int64, "h2": pl.Int64, "level": pl.Float64, "spent": pl.Float64,
+               "delta": pl.Float64}  # fmt: skip
+    query = sa.select(*(spends.c[name] for name in columns))
+    streamed = connection.execution_options(stream_results=True, yield_per=200_000)
+    parts = [
+        pl.DataFrame(list(map(tuple, part)), schema=columns, orient="row")
+        for part in streamed.execute(query).partitions()
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=columns)
+
+
+def spends_of(connection: Connection, hashes: Hashes) -> dict[tuple[int, int], Spend]:
+    """What these pairs have spent, those alone that have; keyed by their hashes."""
+    first, second = (column.tolist() for column in hashes)
+    wanted = set(zip(first, second, strict=True))
+    found = {}
+    for start in range(0, len(first), _CHUNK):
+        where = spends.c.h1.in_(first[start : start + _CHUNK])
+        for row in connection.execute(sa.select(*spends.c).where(where)):
+            if (row.h1, row.h2) in wanted:
+                found[row.h1, row.h2] = Spend(row.level, row.spent, row.delta, row.release)
+    return found
+
+
+def record(
+    database: Database,
+    entry: ReleaseEntry,
+    content: Mapping[str, bytes],
+    hashes: Hashes,
+    costs: tuple[Floats, Floats, Floats],
+) -> None:
+    """Make a release visible and write down what it costs, both or neither.
+
+    `costs` are every record's level, epsilon and delta.
+    """
+    levels, epsilons, deltas = costs
+    used = (epsilons > 0) | (deltas > 0)
+    # In the table's own order the rows are written several times faster.
+    order = np.flatnonzero(used)[np.lexsort((hashes[1][used], hashes[0][used]))]
+    columns = [c[order].tolist() for c in (*hashes, levels, epsilons, deltas)]
+    try:
+        with database.writing() as connection:
+            connection.execute(sa.insert(releases).values(**entry._asdict()))
+            _add_spends(connection, zip(*columns, strict=True), entry.number)
+            rows = [{"release": entry.number, "name": n, "content": c} for n, c in content.items()]
+            connection.execute(sa.insert(release_files), rows)
+    except sa.exc.IntegrityError:
+        raise LedgerError(
+            f"another publisher was first with release {entry.number}: nothing was spent and "
+            "nothing shown; look at that release before you publish again"
+        ) from None
+
+
+def _add_spends(connection: Connection, rows: Iterable[Sequence[Any]], number: int) -> None:
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement = insert(spends)
+    new = statement.excluded
+    raised = sa.case((new.level > spends.c.level, new.level), else_=spends.c.level)
+    statement = statement.on_conflict_do_update(
+        index_elements=["h1", "h2"],
+        set_={
+            "level": raised,
+            "spent": spends.c.spent + new.spent,
+            "delta": spends.c.delta + new.delta,
+            "release": new.release,
+        },
+    )
+    names = ("h1", "h2", "level", "spent", "delta")
+    values = [dict(zip(names, row, strict=True), release=number) for row in rows]
+    if values:
+        connection.execute(statement, values)
+
+
+def next_entry(number: int, certificate: Certificate, begun_at: int) -> ReleaseEntry:
+    """The entry of a release that is about to be recorded."""
+    what = (certificate.digest, certificate.scheme, certificate.threshold)
+    return ReleaseEntry(number, *what, begun_at, now())
+
+
+def assess(database: Database, number: int, content: Mapping[str, Any]) -> None:
+    """Keep what the operator may know of a release's errors; secret."""
+    with database.writing() as connection:
+        connection.execute(sa.insert(assessments).values(release=number, content=dict(content)))
+
+
+def assessment(connection: Connection, number: int) -> dict[str, Any] | None:
+    """What the operator may know of a release's errors; secret."""
+    query = sa.select(assessments.c.content).where(assessments.c.release == number)
+    found = connection.scalar(query)
+    return None if found is None else dict(found)
+
+
+def summary(connection: Connection) -> dict[str, float]:
+    """For the operator alone: pairs, the total, mean and largest epsilon, the largest delta."""
+    f, c = sa.func, spends.c
+    query = sa.select(f.count(c.h1), f.sum(c.spent), f.avg(c.spent), f.max(c.spent), f.max(c.delta))
+    names = ("pairs", "total", "mean", "largest", "largest_delta")
+    row = connection.execute(query).one()
+    return {name: float(value or 0) for name, value in zip(names, row, strict=True)}
+
+
+def spread(connection: Connection, levels: Sequence[float]) -> list[tuple[float, float, int]]:
+    """For the operator alone: how many pairs have spent more than one offered level, up to the
+    next: rows (above, up to, pairs)."""
+    bounds = [0.0, *levels]
+    # What was spent is a level rounded down to the grid: a hair above never happens.
+    counted = [
+        sa.func.sum(sa.case(((spends.c.spent > low) & (spends.c.spent <= high), 1), else_=0))
+        for low, high in pairwise(bounds)
+    ]
+    row = connection.execute(sa.select(*counted)).one()
+    return [(*pair, int(n or 0)) for pair, n in zip(pairwise(bounds), row, strict=True)]
+
+
+def latest_counts(connection: Connection) -> dict[int, int]:
+    """For the operator alone: how many pairs were counted last in each release."""
+    query = sa.select(spends.c.release, sa.func.count()).group_by(spends.c.release)
+    return {int(number): int(count) for number, count in connection.execute(query)}

@@ -1,0 +1,111 @@
+"""The tables. Times are milliseconds since 1970, UTC; ids are texts."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("name", String(40), primary_key=True),
+    Column("value", JSON, nullable=False),
+    comment="The declaration (public), the ledger's key (secret), the catalogue's version.",
+)
+
+people = Table(
+    "people",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("digest", String(64), primary_key=True, comment="SHA-256; the token is shown once."),
+    Column("role", String(10), nullable=False),
+    Column("kind", String(10), nullable=False, comment="token, or session of a browser"),
+    Column("person", ForeignKey("people.id", ondelete="CASCADE")),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Index(None, "person"),
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("features", JSON, nullable=False, comment="What is publicly known: title, year, ..."),
+)
+
+ratings = Table(
+    "ratings",
+    metadata,
+    Column("person", ForeignKey("people.id", ondelete="CASCADE"), primary_key=True),
+    Column("item", ForeignKey("items.id"), primary_key=True),
+    Column("rating", Float(53), nullable=False),
+    Column("epsilon", Float(53), nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+releases = Table(
+    "releases",
+    metadata,
+    # Two publishers who begin from the same release want the same number: one of them gets it.
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("digest", String(64), nullable=False, unique=True),
+    Column("scheme", String(40), nullable=False),
+    Column("threshold", String(40), nullable=False),
+    Column("begun_at", BigInteger, nullable=False, comment="When the ratings were read."),
+    Column("published_at", BigInteger, nullable=False),
+)
+
+release_files = Table(
+    "release_files",
+    metadata,
+    Column("release", ForeignKey("releases.number"), primary_key=True),
+    Column("name", String(40), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+
+spends = Table(
+    "spends",
+    metadata,
+    Column("h1", BigInteger, primary_key=True, autoincrement=False),
+    Column("h2", BigInteger, primary_key=True, autoincrement=False),
+    Column("level", Float(53), nullable=False),
+    Column("spent", Float(53), nullable=False),
+    Column("delta", Float(53), nullable=False),
+    Column("release", ForeignKey("releases.number"), nullable=False, comment="The latest."),
+    sqlite_with_rowid=False,
+    comment="The ledger: keyed hashes of pairs, kept also when a person is erased.",
+)
+
+assessments = Table(
+    "assessments",
+    metadata,
+    Column("release", ForeignKey("releases.number"), primary_key=True),
+    Column("content", JSON, nullable=False, comment="Errors on the ratings themselves: secret."),
+)

@@ -1,0 +1,130 @@
+"""Publish: read one moment of the database, train, and record release and spends together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.database import catalogue, ledger, opinions
+from discreet.database.connection import Database, now
+from discreet.database.declaration import Declaration, ledger_key
+from discreet.errors import DataError, LedgerError
+from discreet.ids import Ids
+from discreet.items import Items
+from discreet.operate.tables import offered
+from discreet.privacy.hashing import pair_hashes
+from discreet.privacy.lifetime import Spends
+from discreet.privacy.noise import Randomness
+from discreet.progress import Progress, silent
+from discreet.ratings import Ratings
+from discreet.release import Release
+from discreet.schemes.chorus import Chorus
+from discreet.schemes.publish import require_publishing
+from discreet.schemes.tally import Tally
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What the database held at one moment: all of it secret but the catalogue."""
+
+    at: int
+    ratings: Ratings
+    items: Items
+    hashes: ledger.Hashes
+    spends: Spends
+    number: int
+    """Of the latest release then."""
+    before: Release | None
+
+
+def declared_scheme(declared: Declaration, items: Items) -> Tally | Chorus:
+    """Tally, or Chorus where a delta was declared; t is the largest level offered."""
+    if declared.delta > 0:
+        return Chorus(delta=declared.delta, items=items)
+    return Tally(items=items)
+
+
+def read_moment(database: Database, declared: Declaration) -> Moment:
+    """Everything that a publication needs, as of one moment."""
+    at = now()
+    with database.reading() as connection:
+        items = catalogue.read(connection)
+        if items is None:
+            raise DataError("the catalogue is empty: import an item table first")
+        number = ledger.latest(connection)
+        content = ledger.files(connection, number)
+        ratings = _ratings(opinions.everybody(connection), items, declared)
+        key = ledger_key(connection)
+        known = ledger.all_spends(connection)
+    hashes = pair_hashes(
+        key, ratings.users.values, ratings.items.values, ratings.user, ratings.item
+    )
+    wanted = pl.DataFrame({"h1": hashes[0], "h2": hashes[1]})
+    joined = wanted.join(known, on=["h1", "h2"], how="left", maintain_order="left").fill_null(0.0)
+    spends = Spends(*(joined[name].to_numpy() for name in ("level", "spent", "delta")))
+    before = Release.from_files(content) if content else None
+    return Moment(at, ratings, items, hashes, spends, number, before)
+
+
+def preview(database: Database, declared: Declaration) -> dict[str, float]:
+    """What a publication would spend if it began now, at most: for the operator alone."""
+    moment = read_moment(database, declared)
+    scheme = declared_scheme(declared, moment.items)
+    spec, data = scheme.prepare(moment.ratings, offered(declared))
+    costs = scheme.allowances(data, spec, moment.spends)
+    spending = costs[costs > 0]
+    return {
+        "ratings": float(len(data)),
+        "spending": float(len(spending)),
+        "total": float(spending.sum()),
+        "largest": float(spending.max(initial=0.0)),
+        "delta": declared.delta,
+    }
+
+
+def publish(
+    database: Database,
+    declared: Declaration,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> tuple[ledger.ReleaseEntry, Moment]:
+    """Fit within every pair's lifetime budget and record the release: visible, or no trace at all.
+
+    It happens also when nothing is new: leaving it out would tell that.
+    """
+    progress("publish", 0, 3)
+    moment = read_moment(database, declared)
+    scheme = declared_scheme(declared, moment.items)
+    require_publishing(scheme)
+    if moment.before is not None and moment.before.scale != declared.rating_scale:
+        raise LedgerError("the previous release has another scale: its tallies cannot be added to")
+    spec, data = scheme.prepare(moment.ratings, offered(declared))
+    randomness = Randomness(seed, run=moment.number)
+    progress("publish", 1, 3)
+    batch = scheme.publish_batch(data, spec, moment.spends, moment.before, randomness, progress)
+    progress("publish", 2, 3)
+    content = batch.model.release.files()
+    certificate = Release.from_files(content).certificate
+    entry = ledger.next_entry(moment.number + 1, certificate, moment.at)
+    costs = (spec.levels(data), batch.epsilons, batch.deltas)
+    ledger.record(database, entry, content, moment.hashes, costs)
+    progress("publish", 3, 3)
+    return entry, moment
+
+
+def _ratings(parts: Iterable[Sequence[Any]], items: Items, declared: Declaration) -> Ratings:
+    """All ratings over the catalogue; there may be none, which nobody may notice."""
+    schema = {"user": pl.String, "item": pl.String, "rating": pl.Float64, "epsilon": pl.Float64}
+    frames = [pl.DataFrame(list(map(tuple, part)), schema=schema, orient="row") for part in parts]
+    table = pl.concat(frames) if frames else pl.DataFrame(schema=schema)
+    if table.height == 0:
+        none = np.zeros(0, dtype=np.int32)
+        nobody = Ids(pl.Series("user", [], dtype=pl.String))
+        empty = np.zeros(0)
+        return Ratings(nobody, items.ids, none, none, empty, empty, None, declared.rating_scale)
+    return Ratings.from_frame(table, scale=declared.rating_scale).with_items(items.ids)

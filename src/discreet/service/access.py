@@ -1,0 +1,140 @@
+"""Who asks: a bearer's token, or a browser's session; nobody can name another person."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from discreet.database import people
+from discreet.database.connection import Database, now
+from discreet.database.people import Bearer, Role
+from discreet.service.limits import Buckets, Limits
+from discreet.service.problems import Problem, too_many
+
+SESSION_COOKIE = "discreet_session"
+SAFE = {"GET", "HEAD", "OPTIONS"}
+LONGEST_TOKEN = 200
+
+bearer_scheme = HTTPBearer(auto_error=False, description="A personal or an operator's token.")
+
+
+class Doors:
+    """Checks tokens and sessions, and how often their holders ask."""
+
+    def __init__(self, database: Database, limits: Limits) -> None:
+        self.database = database
+        self.people = Buckets(limits.person)
+        self.addresses = Buckets(limits.address)
+        self.wrong = Buckets(limits.wrong_tokens)
+        self.joining = Buckets(limits.joining)
+
+    def holder(self, request: Request, token: str | None) -> Bearer | None:
+        """Who holds the token, or the session of the browser; None if neither is given.
+
+        A session counts for a request that changes something only if our own page sent it.
+        """
+        given = token
+        if token is None:
+            given = request.cookies.get(SESSION_COOKIE)
+            if given is None:
+                return None
+            if request.method not in SAFE and not from_our_own_page(request):
+                raise Problem(403, "foreign_page", "this request did not come from our own page")
+        assert given is not None
+        found = None
+        if len(given) <= LONGEST_TOKEN:
+            with self.database.reading() as connection:
+                found = people.bearer(connection, given)
+        if found is None or found.expires_at <= now():
+            if token is None:
+                return None  # a session that has ended: the page asks to sign in again
+            wait = self.wrong.wait(address(request))
+            if wait:
+                raise too_many(wait)
+            expired = found is not None
+            raise Problem(
+                401,
+                "expired_token" if expired else "unknown_token",
+                "the token has expired" if expired else "nobody has this token",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        wait = self.people.wait(found.person or found.role)
+        if wait:
+            raise too_many(wait)
+        return found
+
+    def limit_address(self, request: Request) -> None:
+        """For what is public."""
+        wait = self.addresses.wait(address(request))
+        if wait:
+            raise too_many(wait)
+
+    def limit_joining(self, request: Request) -> None:
+        """For new people."""
+        wait = self.joining.wait(address(request))
+        if wait:
+            raise too_many(wait)
+
+
+def address(request: Request) -> str:
+    """Where a request comes from; kept in memory only."""
+    return request.client.host if request.client else "unknown"
+
+
+def from_our_own_page(request: Request) -> bool:
+    """Whether a browser says that our own page sent this request."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc == request.headers.get("host")
+
+
+def doors_of(request: Request) -> Doors:
+    """The service's doors."""
+    doors = request.app.state.doors
+    assert isinstance(doors, Doors)
+    return doors
+
+
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer_scheme)]
+
+
+def _require(request: Request, credentials: Credentials, role: Role) -> Bearer:
+    found = doors_of(request).holder(request, credentials.credentials if credentials else None)
+    if found is None:
+        raise Problem(
+            401, "no_token", "send a token: Authorization: Bearer ...",
+            {"WWW-Authenticate": "Bearer"},
+        )  # fmt: skip
+    if found.role != role:
+        raise Problem(403, "wrong_role", f"this needs the token of a {role.value}")
+    return found
+
+
+def require_person(request: Request, credentials: Credentials) -> str:
+    """The person who asks."""
+    found = _require(request, credentials, Role.PERSON)
+    assert found.person is not None
+    return found.person
+
+
+def require_operator(request: Request, credentials: Credentials) -> None:
+    """The operator alone."""
+    _require(request, credentials, Role.OPERATOR)
+
+
+def require_monitor(request: Request, credentials: Credentials) -> None:
+    """A monitor alone."""
+    _require(request, credentials, Role.MONITOR)
+
+
+async def anyone(request: Request) -> None:
+    """Everybody, but not too often."""
+    doors_of(request).limit_address(request)
+
+
+Person = Annotated[str, Depends(require_person)]

@@ -1,0 +1,1 @@
+"""The API: what is public, what is a person's own, what is the operator's."""

@@ -1,0 +1,117 @@
+"""The application: routes, doors and what starts and stops with them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from discreet import __version__
+from discreet.database import ledger
+from discreet.database.connection import Database, now
+from discreet.database.declaration import Declaration
+from discreet.errors import DiscreetError
+from discreet.service import logs, pages
+from discreet.service.access import Doors, require_monitor
+from discreet.service.api import operator, person, public
+from discreet.service.guard import Guard
+from discreet.service.limits import Limits
+from discreet.service.metrics import Metrics
+from discreet.service.problems import Problem, described
+from discreet.service.programs import Programs
+from discreet.service.shelves import Shelves
+from discreet.service.state import Service, service_of
+
+HERE = Path(__file__).parent
+SCHEDULE_LOOK_SECONDS = 10
+
+
+def create_app(
+    database: Database,
+    declared: Declaration,
+    *,
+    limits: Limits | None = None,
+    open_to_all: bool = True,
+) -> FastAPI:
+    """The service on one database."""
+    limits, metrics = limits or Limits(), Metrics()
+    shelves = Shelves(database)
+    service = Service(
+        database=database, declared=declared, shelves=shelves, doors=Doors(database, limits),
+        programs=Programs(database, metrics, shelves.look_again), metrics=metrics,
+        open_to_all=open_to_all,
+    )  # fmt: skip
+    app = FastAPI(
+        title="Discreet", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None,
+        description="A recommender that keeps every rating as private as the person who gave it "
+        "asked for. People send their personal token, the operator another: Authorization: "
+        "Bearer TOKEN.",
+    )  # fmt: skip
+    app.state.service, app.state.doors = service, service.doors
+    app.add_middleware(Guard, limits=limits, metrics=metrics)
+    app.add_exception_handler(HTTPException, pages.refused)
+    app.add_exception_handler(RequestValidationError, pages.refused)
+    for routes in (public.router, person.router, operator.router, pages.router):
+        app.include_router(routes)
+    app.get("/healthz", tags=["operations"])(healthz)
+    app.get(
+        "/metrics", tags=["operations"], response_class=PlainTextResponse,
+        dependencies=[Depends(require_monitor)], responses=described(401, 403, 429),
+    )(metrics_page)  # fmt: skip
+    app.mount("/static", StaticFiles(directory=HERE / "static"))
+    return app
+
+
+def healthz(request: Request) -> JSONResponse:
+    """Whether the service can answer; the number of the latest release."""
+    try:
+        with service_of(request).database.reading() as connection:
+            return JSONResponse({"status": "ok", "release": ledger.latest(connection)})
+    except Exception:
+        logs.failure("unhealthy")
+        return JSONResponse({"status": "no database"}, 503)
+
+
+def metrics_page(request: Request) -> Response:
+    """Numbers for Prometheus, for a monitor's token."""
+    service = service_of(request)
+    model = service.shelves.model
+    if model is not None:
+        service.metrics.release.set(model.entry.number)
+        service.metrics.published.set(model.entry.published_at / 1000)
+    return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    service: Service = app.state.service
+    await run_in_threadpool(lambda: service.shelves.model)  # the first visitor need not wait
+    keeper = asyncio.create_task(_keep_schedule(service))
+    logs.event("started", version=__version__)
+    yield
+    keeper.cancel()
+    with suppress(asyncio.CancelledError):
+        await keeper
+    await run_in_threadpool(service.programs.stop)
+    service.database.close()
+    logs.event("stopped")
+
+
+async def _keep_schedule(service: Service) -> None:
+    """Publish whenever the declared time has come, whether or not anything is new."""
+    every = service.declared.publish_every_hours * 3600 * 1000
+    while every > 0:
+        model = await run_in_threadpool(lambda: service.shelves.model)
+        due = model is None or now() >= model.entry.begun_at + every
+        if due and service.shelves.catalogue.cards:
+            with suppress(Problem, DiscreetError):  # one is running already
+                await run_in_threadpool(service.programs.publish)
+        await asyncio.sleep(SCHEDULE_LOOK_SECONDS)

@@ -1,0 +1,93 @@
+"""The guard at the door: sizes, security headers, one log line and one count for each request."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from typing import Any
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.service import logs, problems
+from discreet.service.limits import Limits
+from discreet.service.metrics import Metrics
+from discreet.service.problems import Problem
+
+UPLOADS = re.compile(r"/(api/)?operator/(items|ratings)$")
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Guard:
+    """Around everything; an error that nobody expected ends here, and says nothing outside."""
+
+    def __init__(self, app: ASGIApp, *, limits: Limits, metrics: Metrics) -> None:
+        self.app, self.limits, self.metrics = app, limits, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, request = time.perf_counter(), secrets.token_hex(8)
+        status = 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_headers(message["headers"], request)]
+            await send(message)
+
+        try:
+            await self.app(scope, self._bounded(scope, receive), watched)
+        except Exception:
+            logs.failure("unexpected", request=request)
+            if status == 0:
+                said = "something went wrong on our side; nothing was changed by halves"
+                answer = JSONResponse(problems.body("internal", f"{said} (request {request})"), 500)
+                await answer(scope, receive, watched)
+        finally:
+            self._note(scope, request, status, time.perf_counter() - began)
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        """The body, refused as soon as it is too large."""
+        upload = UPLOADS.search(scope["path"]) is not None
+        most = self.limits.upload if upload else self.limits.body
+        seen = 0
+
+        async def counted() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > most:
+                raise Problem(413, "too_large", f"the body is too large: at most {most} bytes")
+            return message
+
+        return counted
+
+    def _note(self, scope: Scope, request: str, status: int, seconds: float) -> None:
+        route: Any = scope.get("route")
+        self.metrics.requests.labels(f"{status // 100}xx").inc()
+        self.metrics.seconds.observe(seconds)
+        logs.event(
+            "request", request=request, method=scope["method"],
+            route=getattr(route, "path", "none"), status=status, ms=round(seconds * 1000, 2),
+        )  # fmt: skip
+
+
+def _headers(present: list[tuple[bytes, bytes]], request: str) -> list[tuple[bytes, bytes]]:
+    names = {name for name, _ in present}
+    wanted = {**HEADERS, "x-request-id": request, "cache-control": "no-store"}
+    return [(n.encode(), v.encode()) for n, v in wanted.items() if n.encode() not in names]

@@ -1,0 +1,97 @@
+"""The entrance: what this is, joining, signing in, the public model, the API's page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+
+from discreet.database import ledger, people
+from discreet.database.connection import now
+from discreet.database.people import Role
+from discreet.service.access import LONGEST_TOKEN, address, doors_of, from_our_own_page
+from discreet.service.pages.rendering import render
+from discreet.service.pages.visitors import Visitor, begin_session, end_session, home
+from discreet.service.problems import Problem, too_many
+from discreet.service.state import service_of
+from discreet.service.words import offered_levels
+
+router = APIRouter()
+
+
+def _require_own_page(request: Request) -> None:
+    if not from_our_own_page(request):
+        raise Problem(403, "foreign_page", "this request did not come from our own page")
+
+
+@router.get("/")
+def welcome(request: Request, visitor: Visitor) -> Response:
+    """What this is."""
+    if visitor is not None:
+        return RedirectResponse(home(visitor.role), 303)
+    service = service_of(request)
+    return render(
+        request, "welcome.html", model=service.shelves.model,
+        levels=offered_levels(service.declared), open_to_all=service.open_to_all,
+    )  # fmt: skip
+
+
+@router.post("/join")
+def join(request: Request) -> Response:
+    """A new person: the token is shown on the answer, and never again."""
+    _require_own_page(request)
+    doors_of(request).limit_joining(request)
+    service = service_of(request)
+    person, token = service.join()
+    with service.database.reading() as connection:
+        joined = people.bearer(connection, token)
+    answer = render(request, "token.html", visitor=joined, token=token, joined=True)
+    begin_session(request, answer, Role.PERSON, person)
+    return answer
+
+
+@router.get("/signin")
+def signin_page(request: Request, visitor: Visitor) -> Response:
+    """Where to put the token."""
+    return render(request, "signin.html", visitor=visitor, failed=False)
+
+
+@router.post("/signin")
+def signin(request: Request, token: Annotated[str, Form(max_length=LONGEST_TOKEN)]) -> Response:
+    """Sign in."""
+    _require_own_page(request)
+    with service_of(request).database.reading() as connection:
+        found = people.bearer(connection, token.strip())
+    if found is None or found.expires_at <= now() or found.role == Role.MONITOR:
+        wait = doors_of(request).wrong.wait(address(request))
+        if wait:
+            raise too_many(wait)
+        return render(request, "signin.html", status=401, failed=True)
+    answer = RedirectResponse(home(found.role), 303)
+    begin_session(request, answer, found.role, found.person)
+    return answer
+
+
+@router.post("/signout")
+def signout(request: Request) -> Response:
+    """Sign out."""
+    _require_own_page(request)
+    return end_session(request)
+
+
+@router.get("/model")
+def model(request: Request, visitor: Visitor) -> Response:
+    """The public model and what it promises."""
+    service = service_of(request)
+    with service.database.reading() as connection:
+        releases = ledger.entries(connection)
+    return render(
+        request, "model.html", visitor=visitor, model=service.shelves.model, releases=releases[::-1]
+    )
+
+
+@router.get("/api")
+def api_page(request: Request, visitor: Visitor) -> Response:
+    """The API, as its OpenAPI document describes it."""
+    return render(request, "api.html", visitor=visitor, openapi=request.app.openapi())

@@ -1,0 +1,59 @@
+"""Templates: everything that is shown is escaped; times are UTC."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fastapi.templating import Jinja2Templates
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from discreet.database.people import Bearer
+from discreet.service.state import service_of
+
+templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
+
+
+def _moment(at: int | None) -> str:
+    if at is None:
+        return ""
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
+
+
+def _machine_time(at: int) -> str:
+    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _level(value: float) -> str:
+    return f"{value:.3g}"
+
+
+templates.env.filters |= {
+    "moment": _moment, "machine_time": _machine_time, "number": _number, "level": _level,
+}  # fmt: skip
+templates.env.trim_blocks = templates.env.lstrip_blocks = True
+
+
+def render(
+    request: Request, name: str, *, visitor: Bearer | None = None, status: int = 200, **values: Any
+) -> HTMLResponse:
+    """A page, or a part of one."""
+    declared = service_of(request).declared
+    values |= {"visitor": visitor, "declared": declared, "things": declared.things}
+    answer = templates.TemplateResponse(
+        request, name, {"status": status, **values}, status_code=status
+    )
+    assert isinstance(answer, HTMLResponse)
+    return answer
+
+
+def wants_page(request: Request) -> bool:
+    """Whether a person looks at the answer in a browser."""
+    api = request.url.path.startswith(("/api/", "/metrics", "/healthz", "/openapi"))
+    return not api and "text/html" in request.headers.get("accept", "")

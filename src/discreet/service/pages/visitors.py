@@ -1,0 +1,71 @@
+"""Who looks at a page: the browser's session, a person's or the operator's."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.responses import RedirectResponse, Response
+
+from discreet.database import people
+from discreet.database.people import SESSION, SESSION_HOURS, Bearer, Role
+from discreet.service.access import SESSION_COOKIE, doors_of
+from discreet.service.problems import Problem
+from discreet.service.state import service_of
+
+
+def visitor(request: Request) -> Bearer | None:
+    """Whoever is signed in; None if nobody is."""
+    found = doors_of(request).holder(request, None)
+    if found is None:
+        doors_of(request).limit_address(request)
+    return found
+
+
+Visitor = Annotated[Bearer | None, Depends(visitor)]
+
+
+def signed_in_person(found: Visitor) -> str:
+    """The person who is signed in."""
+    if found is None or found.person is None:
+        raise Problem(401, "signed_out", "sign in first")
+    return found.person
+
+
+def signed_in_operator(found: Visitor) -> Bearer:
+    """The operator, signed in."""
+    if found is None:
+        raise Problem(401, "signed_out", "sign in first")
+    if found.role != Role.OPERATOR:
+        raise Problem(403, "wrong_role", "this page is the operator's: sign in with their token")
+    return found
+
+
+SignedIn = Annotated[str, Depends(signed_in_person)]
+Operator = Annotated[Bearer, Depends(signed_in_operator)]
+
+
+def home(role: Role) -> str:
+    """Where somebody lands who signs in."""
+    return "/operator" if role == Role.OPERATOR else "/rate"
+
+
+def begin_session(request: Request, response: Response, role: Role, person: str | None) -> None:
+    """Sign a browser in: a token of its own, which lives for hours and cannot be read there."""
+    with service_of(request).database.writing() as connection:
+        session = people.issue(connection, role, person, days=SESSION_HOURS / 24, kind=SESSION)
+    response.set_cookie(
+        SESSION_COOKIE, session, max_age=SESSION_HOURS * 3600, httponly=True,
+        samesite="strict", secure=request.url.scheme == "https",
+    )  # fmt: skip
+
+
+def end_session(request: Request) -> Response:
+    """Sign a browser out."""
+    session = request.cookies.get(SESSION_COOKIE)
+    if session is not None:
+        with service_of(request).database.writing() as connection:
+            people.revoke(connection, session)
+    answer = RedirectResponse("/", 303)
+    answer.delete_cookie(SESSION_COOKIE)
+    return answer

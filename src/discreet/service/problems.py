@@ -1,0 +1,73 @@
+"""Problems: every refusal is a clear 4xx with a code for programs and a sentence for people."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+
+class Detail(BaseModel):
+    """Why a request was refused."""
+
+    code: str
+    message: str
+
+
+class ProblemBody(BaseModel):
+    """The body of every refusal."""
+
+    error: Detail
+
+
+class Problem(HTTPException):
+    """A request that is refused."""
+
+    def __init__(
+        self, status: int, code: str, message: str, headers: dict[str, str] | None = None
+    ) -> None:
+        super().__init__(status, message, headers)
+        self.code = code
+
+
+def too_many(seconds: float) -> Problem:
+    """Asked too often."""
+    wait = str(max(1, math.ceil(seconds)))
+    return Problem(
+        429, "too_many_requests", f"too many requests: wait {wait} s", {"Retry-After": wait}
+    )
+
+
+def body(code: str, message: str) -> dict[str, Any]:
+    """As JSON."""
+    return ProblemBody(error=Detail(code=code, message=message)).model_dump()
+
+
+_CODES = {404: "not_found", 405: "method_not_allowed", 400: "bad_request", 413: "too_large"}
+
+
+async def refused(request: Request, problem: HTTPException) -> JSONResponse:
+    """A problem as JSON."""
+    del request
+    code = (
+        problem.code if isinstance(problem, Problem) else _CODES.get(problem.status_code, "error")
+    )
+    content = body(code, str(problem.detail))
+    return JSONResponse(content, problem.status_code, headers=problem.headers)
+
+
+def invalid(error: RequestValidationError) -> Problem:
+    """What is wrong with a request, by name; its values are not repeated."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    return Problem(422, "invalid", f"{place}: {first['msg']}")
+
+
+def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For the OpenAPI document: the refusals that a route may answer with."""
+    return {status: {"model": ProblemBody} for status in statuses}

@@ -1,0 +1,119 @@
+"""What all requests share, and the few things that both the API and the page do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from discreet.database import opinions, people
+from discreet.database.connection import Database
+from discreet.database.declaration import Declaration
+from discreet.database.opinions import Opinion
+from discreet.database.people import Role
+from discreet.service.access import Doors
+from discreet.service.disclosure import Disclosure, disclosures
+from discreet.service.metrics import Metrics
+from discreet.service.problems import Problem
+from discreet.service.programs import Programs
+from discreet.service.shelves import Card, Model, Pick, Shelves
+
+
+@dataclass(frozen=True, eq=False)
+class Service:
+    """One recommender."""
+
+    database: Database
+    declared: Declaration
+    shelves: Shelves
+    doors: Doors
+    programs: Programs
+    metrics: Metrics
+    open_to_all: bool = True
+    """Whether anybody may join, or only those to whom the operator gives a token."""
+
+    def card(self, item: str) -> Card:
+        """An item of the catalogue, or a problem."""
+        card = self.shelves.catalogue.cards.get(item)
+        if card is None:
+            self.shelves.look_again()
+            card = self.shelves.catalogue.cards.get(item)
+        if card is None:
+            raise Problem(404, "unknown_item", "no such item in the catalogue")
+        return card
+
+    def title(self, item: str) -> str:
+        """What an item is called; its id if this process has not heard of it yet."""
+        card = self.shelves.catalogue.cards.get(item)
+        return item if card is None else card.title
+
+    def model(self) -> Model:
+        """The latest release, or a problem."""
+        model = self.shelves.model
+        if model is None:
+            raise Problem(404, "no_release", "there is no release yet: the first one is to come")
+        return model
+
+    def rate(self, person: str, item: str, rating: float, epsilon: float | None) -> Opinion:
+        """Give or change a rating."""
+        self.card(item)
+        low, high = self.declared.scale
+        if not low <= rating <= high:
+            raise Problem(422, "outside_scale", f"a rating is from {low:g} to {high:g}")
+        level = self.declared.usual_level if epsilon is None else epsilon
+        most = self.declared.max_level
+        if not 0 < level <= most:
+            raise Problem(422, "level_not_offered", f"epsilon is above 0 and at most {most:g}")
+        with self.database.writing() as connection:
+            return opinions.put(connection, person, item, rating, level)
+
+    def take_back(self, person: str, item: str) -> None:
+        """Delete a rating."""
+        with self.database.writing() as connection:
+            there = opinions.remove(connection, person, item)
+        if not there:
+            raise Problem(404, "not_rated", "you have not rated this")
+
+    def own(self, person: str) -> list[Opinion]:
+        """A person's own ratings."""
+        with self.database.reading() as connection:
+            return opinions.of(connection, person)
+
+    def recommend(self, person: str, n: int) -> tuple[Model, list[Pick]]:
+        """From a person's own ratings, as they are now, and the latest release."""
+        model = self.model()
+        return model, model.recommend(self.own(person), n)
+
+    def disclosures(
+        self, person: str, own: list[Opinion], *, deleted: bool = False
+    ) -> list[Disclosure]:
+        """What has left, or will leave, about these ratings, and about deleted ones if asked."""
+        catalogue = self.shelves.catalogue.ids if deleted else None
+        with self.database.reading() as connection:
+            return disclosures(connection, self.declared, person, own, catalogue)
+
+    def join(self) -> tuple[str, str]:
+        """A new person, and their token."""
+        if not self.open_to_all:
+            raise Problem(403, "closed", "ask the operator for a token: joining is closed")
+        with self.database.writing() as connection:
+            person = people.new_person(connection)
+            return person, people.issue(connection, Role.PERSON, person)
+
+    def new_token(self, person: str) -> str:
+        """A new token for a person, in place of all others."""
+        with self.database.writing() as connection:
+            people.revoke_all(connection, person)
+            return people.issue(connection, Role.PERSON, person)
+
+    def erase(self, person: str) -> None:
+        """Remove all that is stored about a person but the ledger's keyed hashes."""
+        with self.database.writing() as connection:
+            people.erase(connection, person)
+
+
+def service_of(request: Request) -> Service:
+    """The service that answers this request."""
+    service = request.app.state.service
+    assert isinstance(service, Service)
+    return service

@@ -1,0 +1,75 @@
+"""Privacy in plain words: what a level means to somebody who never heard of epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from discreet.database.declaration import Declaration
+
+
+def surest(epsilon: float, delta: float = 0.0) -> float:
+    """How often somebody can be right who gave it an even chance before.
+
+    (e^eps + delta) / (1 + e^eps); with delta = 0 also how sure they can become, whatever they see.
+
+    >>> round(surest(0.1), 3)
+    0.525
+    """
+    return (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
+
+
+@dataclass(frozen=True)
+class Level:
+    """A privacy level that the page offers."""
+
+    epsilon: float
+    name: str
+    in_short: str
+    explained: str
+
+
+def offered_levels(declared: Declaration) -> list[Level]:
+    """The declared levels, most private first."""
+    count = len(declared.levels)
+    return [
+        Level(level, _name(k, count), _in_short(level, declared), explained(level, declared))
+        for k, level in enumerate(declared.levels)
+    ]
+
+
+def explained(epsilon: float, declared: Declaration) -> str:
+    """What a level promises, true as worded: docs/proofs/incremental.md.
+
+    Whether a rating is there is protected by epsilon, which of two values it has by twice that.
+    """
+    delta = declared.delta
+    there = _percent(surest(epsilon, delta))
+    value = _percent(surest(2 * epsilon, (1 + math.exp(epsilon)) * delta))
+    can = (
+        f"can become at most {there} sure"
+        if delta == 0
+        else f"can guess right in at most {there} of all cases"
+    )
+    return (
+        "Even somebody who knows every other rating, and gives it an even chance that you rated "
+        f"this, {can} from all that we ever publish. If they know that you rated it, and waver "
+        f"between two ratings, at most {value}."
+    )
+
+
+def _in_short(epsilon: float, declared: Declaration) -> str:
+    return f"a guess of 50% becomes {_percent(surest(epsilon, declared.delta))} at most"
+
+
+def _name(place: int, count: int) -> str:
+    if place == 0:
+        return "Very private"
+    if place == count - 1:
+        return "Open"
+    return "Private" if count == 3 else f"Private, step {place + 1} of {count}"
+
+
+def _percent(share: float) -> str:
+    # Rounded up: a bound must not be understated.
+    return f"{math.ceil(share * 1000 - 1e-9) / 10:g}%"
