@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -110,7 +112,10 @@ def serve(
             app, log_config=None, access_log=False, server_header=False,
             timeout_graceful_shutdown=20, timeout_keep_alive=30, limit_concurrency=1000,
         )  # fmt: skip
-        uvicorn.Server(config).run(sockets=[listening])
+        # Uvicorn stops gracefully, then passes the signal on: it must not cut off what follows.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def _wanted(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from discreet.database.ledger import ReleaseEntry
 
 WIDTH, HEIGHT = 640.0, 260.0
-LEFT, RIGHT, TOP, BOTTOM = 60.0, 20.0, 20.0, 44.0
+LEFT, RIGHT, TOP, BOTTOM = 90.0, 20.0, 20.0, 44.0
 
 
 class Mark(NamedTuple):
@@ -82,11 +82,19 @@ def picture(assessed: Mapping[str, Any]) -> Chart:
         [Tick(x(math.log10(level)), f"{level:g}") for level in levels],
         [Tick(y(value), f"{value:.2f}") for value in _steps(low, high)],
         path,
-        tuple(
-            Mark(LEFT, y(error), WIDTH - LEFT - RIGHT, 0, name, f"{error:.3f}")
-            for name, error in lines.items()
+        _apart(
+            [Mark(LEFT, y(error), 0, -5, name, f"{error:.3f}") for name, error in lines.items()]
         ),
     )
+
+
+def _apart(lines: list[Mark]) -> tuple[Mark, ...]:
+    """Each line's words above it (`height` is where), or below if another's would be in the way."""
+    placed: list[Mark] = []
+    for line in sorted(lines, key=lambda mark: mark.y):
+        crowded = bool(placed) and line.y - placed[-1].y < 18
+        placed.append(line._replace(height=14) if crowded else line)
+    return tuple(placed)
 
 
 def _bars(values: Sequence[tuple[str, int]]) -> Chart:

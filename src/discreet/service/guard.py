@@ -16,6 +16,7 @@ from discreet.service.metrics import Metrics
 from discreet.service.problems import Problem
 
 UPLOADS = re.compile(r"/(api/)?operator/(items|ratings)$")
+STATIC = "/static/"
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -47,7 +48,8 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *_headers(message["headers"], request)]
+                more = _headers(message["headers"], scope["path"], request)
+                message["headers"] = [*message["headers"], *more]
             await send(message)
 
         try:
@@ -83,11 +85,15 @@ class Guard:
         self.metrics.seconds.observe(seconds)
         logs.event(
             "request", request=request, method=scope["method"],
-            route=getattr(route, "path", "none"), status=status, ms=round(seconds * 1000, 2),
+            route=getattr(route, "path", STATIC if scope["path"].startswith(STATIC) else "none"),
+            status=status, ms=round(seconds * 1000, 2),
         )  # fmt: skip
 
 
-def _headers(present: list[tuple[bytes, bytes]], request: str) -> list[tuple[bytes, bytes]]:
+def _headers(
+    present: list[tuple[bytes, bytes]], path: str, request: str
+) -> list[tuple[bytes, bytes]]:
     names = {name for name, _ in present}
-    wanted = {**HEADERS, "x-request-id": request, "cache-control": "no-store"}
+    keep = "public, max-age=600" if path.startswith(STATIC) else "no-store"
+    wanted = {**HEADERS, "x-request-id": request, "cache-control": keep}
     return [(n.encode(), v.encode()) for n, v in wanted.items() if n.encode() not in names]

@@ -12,7 +12,7 @@ function say(text) {
 
 async function save(form, button) {
   const fields = new URLSearchParams(new FormData(form, button));
-  const answer = await fetch(form.action, {
+  const answer = await fetch(form.getAttribute("action"), {
     method: "POST",
     headers: { "X-Part": "yes", Accept: "application/json, text/html;q=0.9" },
     body: fields,
@@ -63,11 +63,14 @@ for (const field of document.querySelectorAll("[data-select]")) {
 }
 
 // A link like /signin#TOKEN fills the form: what follows # is never sent to the server.
-const token = document.querySelector("form[action='/signin'] input[name=token]");
-if (token && location.hash.length > 1) {
+function fillToken() {
+  const token = document.querySelector("form[action='/signin'] input[name=token]");
+  if (!token || location.hash.length < 2) return;
   token.value = location.hash.slice(1);
   history.replaceState(null, "", location.pathname);
 }
+addEventListener("hashchange", fillToken);
+fillToken();
 
 async function watch() {
   const shown = document.getElementById("publication");
