@@ -118,7 +118,7 @@ def _parsed(url: str) -> URL:
         return URL.create("sqlite", database=url)
     try:
         parsed = make_url(url)
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):
         raise DatabaseError(
             "the database is a path, or a URL such as postgresql://user@host/name: this is neither"
         ) from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -18,7 +18,6 @@ from discreet import __version__
 from discreet.database import ledger
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration
-from discreet.errors import DiscreetError
 from discreet.service import logs, pages
 from discreet.service.access import Doors, require_monitor
 from discreet.service.api import operator, person, public
@@ -31,7 +30,8 @@ from discreet.service.shelves import Shelves
 from discreet.service.state import Service, service_of
 
 HERE = Path(__file__).parent
-SCHEDULE_LOOK_SECONDS = 10
+LOOK_SECONDS = 10.0
+"""How often the schedule is looked at; a failed publication is tried again after as long."""
 
 
 def create_app(
@@ -63,8 +63,9 @@ def create_app(
         app.include_router(routes)
     app.get("/healthz", tags=["operations"])(healthz)
     app.get(
-        "/metrics", tags=["operations"], response_class=PlainTextResponse,
-        dependencies=[Depends(require_monitor)], responses=described(401, 403, 429),
+        "/metrics", tags=["operations"], response_class=Response,
+        dependencies=[Depends(require_monitor)],
+        responses={200: {"content": {"text/plain": {}}}, **described(401, 403, 429)},
     )(metrics_page)  # fmt: skip
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     return app
@@ -110,8 +111,8 @@ async def _keep_schedule(service: Service) -> None:
     every = service.declared.publish_every_hours * 3600 * 1000
     while every > 0:
         model = await run_in_threadpool(lambda: service.shelves.model)
-        due = model is None or now() >= model.entry.begun_at + every
-        if due and service.shelves.catalogue.cards:
-            with suppress(Problem, DiscreetError):  # one is running already
+        missing = 0.0 if model is None else (model.entry.begun_at + every - now()) / 1000
+        if missing <= 0 and service.shelves.catalogue.cards:
+            with suppress(Problem):  # one is running already
                 await run_in_threadpool(service.programs.publish)
-        await asyncio.sleep(SCHEDULE_LOOK_SECONDS)
+        await asyncio.sleep(min(missing, LOOK_SECONDS) if missing > 0 else LOOK_SECONDS)

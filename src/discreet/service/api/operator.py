@@ -21,7 +21,7 @@ router = APIRouter(
     prefix="/api/operator",
     tags=["the operator's"],
     dependencies=[Depends(require_operator)],
-    responses=described(401, 403, 422, 429),
+    responses=described(400, 401, 403, 422, 429),
 )
 SUFFIXES = {
     "text/csv": ".csv",

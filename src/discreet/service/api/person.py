@@ -16,7 +16,9 @@ from discreet.service.limits import MOST_RECOMMENDATIONS
 from discreet.service.problems import Problem, described
 from discreet.service.state import Service, service_of
 
-router = APIRouter(prefix="/api/me", tags=["one's own"], responses=described(401, 403, 422, 429))
+router = APIRouter(
+    prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429)
+)
 Item = Annotated[str, Path(max_length=500, description="The item's id in the catalogue.")]
 
 

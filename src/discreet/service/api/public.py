@@ -94,7 +94,7 @@ def read_certificate(request: Request, number: Number) -> shapes.Certificate:
     responses={200: {"content": {"application/zip": {}}}, **described(404)},
 )
 def download_release(request: Request, number: Number) -> Response:
-    """A release as a zip: unpack it, and let discreet inspect or discreet recommend read its folder."""
+    """A release as a zip: unpacked, a folder for discreet inspect and discreet recommend."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(_files(request, number).items()):

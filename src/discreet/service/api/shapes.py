@@ -76,11 +76,8 @@ class NewToken(BaseModel):
 class RatingIn(Strict):
     """A rating, and how private it is; without an epsilon it gets the declared default."""
 
-    # Whole numbers are ratings too, so these two are not strict about int and float.
-    rating: Annotated[float, Field(strict=False, allow_inf_nan=False, examples=[4])]
-    epsilon: Annotated[
-        float | None, Field(strict=False, gt=0, allow_inf_nan=False, examples=[0.1])
-    ] = None
+    rating: Annotated[float, Field(examples=[4])]
+    epsilon: Annotated[float | None, Field(gt=0, examples=[0.1])] = None
 
 
 class RatingOut(BaseModel):

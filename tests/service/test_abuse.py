@@ -1,0 +1,180 @@
+"""Bad input and abuse: a clear 4xx, nothing changed, nothing leaked."""
+
+import json
+import logging
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import polars as pl
+import pytest
+
+from discreet.database.connection import Database
+from discreet.items import Items
+from discreet.operate.tables import add_items
+from discreet.ratings import Ratings
+from discreet.service import logs
+from tests.service.clubs import OUR_PAGE, Club, open_club
+from tests.service.test_access import signed_in
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator[Club]:
+    """One club for everything that must not change it."""
+    database = Database(tmp_path_factory.mktemp("abuse") / "club.db")
+    with open_club(database, small) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 422), (b"{", 422), (b"[]", 422), (b"null", 422), (b"\xff\xfe", 422), (b'"x"', 422),
+        (b"{}", 422), (b'{"rating": "4"}', 422), (b'{"rating": null}', 422),
+        (b'{"rating": true}', 422), (b'{"rating": NaN}', 422), (b'{"rating": Infinity}', 422),
+        (b'{"rating": 1e400}', 422), (b'{"rating": 0.99}', 422), (b'{"rating": 5.01}', 422),
+        (b'{"rating": -4}', 422), (b'{"rating": 4, "epsilon": 0}', 422),
+        (b'{"rating": 4, "epsilon": -0.1}', 422), (b'{"rating": 4, "epsilon": 1.01}', 422),
+        (b'{"rating": 4, "epsilon": 1e308}', 422), (b'{"rating": 4, "epsilon": NaN}', 422),
+        (b'{"rating": 4, "epsilon": "0.1"}', 422), (b'{"rating": 4, "user": "u2"}', 422),
+        (b"[" * 30_000, 400), (b'{"rating": 4}' + b" " * 70_000, 413),
+        (b'{"rating": ' + b"9" * 60_000 + b"}", 400),
+    ],
+)  # fmt: skip
+def test_a_malformed_rating_changes_nothing(lasting: Club, body: bytes, status: int) -> None:
+    before = lasting("u1", "GET", "/api/me/export").json()
+    answer = lasting("u1", "PUT", "/api/me/ratings/129", content=body, headers=JSON)
+    assert answer.status_code == status
+    assert set(answer.json()) == {"error"}
+    assert lasting("u1", "GET", "/api/me/export").json() == before
+
+
+def test_an_unknown_item_is_named_so(club: Club) -> None:
+    for item in ("nothing", "100'--", "%00", "%ff", "..%2f..%2fetc", "a" * 600, "é", "100/"):
+        for method in ("GET", "PUT", "DELETE"):
+            answer = club("u1", method, f"/api/me/ratings/{item}", json={"rating": 4})
+            assert answer.status_code in (404, 422), (method, item, answer.text)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/me/recommendations?n=0"), ("GET", "/api/me/recommendations?n=101"),
+        ("GET", "/api/me/recommendations?n=x"), ("GET", "/api/catalogue?limit=1000"),
+        ("GET", "/api/catalogue?offset=-1"), ("GET", "/api/catalogue?search=" + "x" * 101),
+        ("GET", "/api/releases/0/model"), ("GET", "/api/releases/99999999999/model"),
+        ("GET", "/api/releases/x/certificate"), ("GET", "/api/releases/7/model"),
+        ("POST", "/api/me/ratings"), ("PATCH", "/api/me"), ("GET", "/api/nothing"),
+    ],
+)  # fmt: skip
+def test_a_bad_question_gets_a_clear_answer(lasting: Club, method: str, path: str) -> None:
+    answer = lasting("u1", method, path)
+    assert 400 <= answer.status_code < 500
+    assert answer.json()["error"]["message"]
+
+
+def test_strange_names_of_people_are_refused(club: Club) -> None:
+    for person in ("", "a" * 201, "a\x00b", "a\nb", 7, None):
+        answer = club("operator", "POST", "/api/operator/people", json={"person": person})
+        assert answer.status_code == 422, person
+
+
+def test_a_body_without_a_length_is_bounded_too(small_club: Club) -> None:
+    def endless() -> Any:
+        for _ in range(1000):
+            yield b" " * 1000
+
+    answer = small_club("u1", "PUT", "/api/me/ratings/129", content=endless(), headers=JSON)
+    assert answer.status_code == 413
+
+
+HOSTILE = "<script>alert(1)</script>'; DROP TABLE ratings; -- {{7*7}}"
+
+
+def test_hostile_titles_are_shown_as_they_are(club: Club) -> None:
+    table = pl.DataFrame({"item": ["x<b>'\"&/?#"], "title": [HOSTILE], "genres": [["<i>"]]})
+    add_items(club.database, Items.from_frame(table))
+    club.app.state.service.shelves.look_again()
+    signed_in(club, "u1")
+    page = club.client.get("/rate", params={"q": "<script>"}, headers=OUR_PAGE).text
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+    assert "{{7*7}}" in page
+    assert "<i>" not in page
+    form = {"item": "x<b>'\"&/?#", "rating": "5", "epsilon": "0.1"}
+    part = club.client.post("/rate", data=form, headers={**OUR_PAGE, "x-part": "yes"})
+    assert part.status_code == 200
+    assert "<script>alert" not in part.text
+    path = "/api/me/ratings/x%3Cb%3E'%22&%2F%3F%23"
+    assert club("u1", "GET", path).json()["rating"]["title"] == HOSTILE
+    signed_in(club, "u1")
+    assert "&lt;script&gt;" in club.client.get("/privacy", headers=OUR_PAGE).text
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        ({"item": "129"}, 422),
+        ({"rating": "4"}, 422),
+        ({"item": "129", "rating": "nan"}, 422),
+        ({"item": "129", "rating": "9"}, 422),
+        ({"item": "129", "rating": "4", "epsilon": "0"}, 422),
+        ({"item": "129", "rating": "4", "epsilon": "inf"}, 422),
+        ({"item": "?", "rating": "4"}, 404),
+        ({"item": "129", "action": "delete"}, 404),
+    ],
+)
+def test_a_bad_form_is_a_page_that_says_so(
+    lasting: Club, form: dict[str, str], status: int
+) -> None:
+    signed_in(lasting, "u1")
+    answer = lasting.client.post("/rate", data=form, headers=OUR_PAGE)
+    assert answer.status_code == status
+    assert 'role="alert"' in answer.text
+    unticked = lasting.client.post("/erase", data={}, headers=OUR_PAGE)
+    assert unticked.status_code == 422
+    assert lasting("u1", "GET", "/api/me").status_code == 200
+
+
+def test_logs_hold_no_rating_token_id_or_address(small_club: Club) -> None:
+    written = StringIO()
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    logs.set_up(written)
+    try:
+        small_club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4.125, "epsilon": 0.625})
+        small_club("u1", "GET", "/api/catalogue?search=secretword")
+        small_club("wrong-token", "GET", "/api/me")
+        small_club.app.state.service.shelves.search = None  # a defect nobody expected
+        broken = small_club(None, "GET", "/api/catalogue?search=secretword")
+    finally:
+        root.handlers, root.level = handlers, level
+    assert broken.status_code == 500
+    assert "NoneType" not in broken.text
+    lines = [json.loads(line) for line in written.getvalue().splitlines()]
+    assert {line["event"] for line in lines} >= {"request", "unexpected"}
+    routes = [line["route"] for line in lines if line["event"] == "request"]
+    assert routes[0] == "/api/me/ratings/{item:path}"
+    text = written.getvalue()
+    for secret in ("4.125", "0.625", "129", "secretword", "wrong-token", "u1", "testclient",
+                   *small_club.tokens.values()):  # fmt: skip
+        assert secret not in text.replace('"time"', ""), secret
+
+
+def test_a_lost_database_is_a_health_problem_not_a_traceback(
+    small_club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(_: Database) -> Any:
+        raise OSError("secret place")
+
+    monkeypatch.setattr(Database, "reading", lost)
+    answer = small_club(None, "GET", "/healthz")
+    assert (answer.status_code, answer.json()) == (503, {"status": "no database"})
+
+
+def test_secure_delete_overwrites_what_is_erased(sqlite: Database) -> None:
+    with sqlite.reading() as connection:
+        assert connection.exec_driver_sql("PRAGMA secure_delete").scalar() == 1
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2

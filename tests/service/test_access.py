@@ -1,0 +1,176 @@
+"""Who may do what: every route of the OpenAPI document, tokens, sessions, limits."""
+
+from typing import Any
+
+import pytest
+
+from discreet.database.connection import Database
+from discreet.database.declaration import establish
+from discreet.ratings import Ratings
+from discreet.service.app import create_app
+from discreet.service.limits import Buckets, Limits, Rate
+from tests.service.clubs import OUR_PAGE, UNLIMITED, Club, open_club
+
+PUBLIC = {
+    ("GET", "/api/catalogue"), ("GET", "/api/declaration"), ("GET", "/api/releases"),
+    ("GET", "/api/releases/{number}/certificate"), ("GET", "/api/releases/{number}/model"),
+    ("POST", "/api/people"), ("GET", "/healthz"),
+}  # fmt: skip
+
+
+def routes(database: Database) -> list[tuple[str, str]]:
+    paths: dict[str, Any] = create_app(database, establish(database)).openapi()["paths"]
+    return [(method.upper(), path) for path, methods in paths.items() for method in methods]
+
+
+def role_of(path: str) -> str:
+    if path.startswith("/api/operator"):
+        return "operator"
+    return "monitor" if path == "/metrics" else "u1"
+
+
+def test_every_route_is_public_by_name_or_asks_for_the_right_token(small_club: Club) -> None:
+    club = small_club
+    listed = routes(club.database)
+    assert set(listed) >= PUBLIC
+    assert len(listed) > 20
+    for method, path in listed:
+        if (method, path) in PUBLIC:
+            continue
+        url = path.replace("{item}", "100").replace("{number}", "1")
+        for who, status in ((None, 401), ("nonsense", 401), ("late", 401)):
+            answer = club(who, method, url, json={"rating": 3})
+            assert answer.status_code == status, (method, path, who, answer.text)
+        for who in {"u2", "operator", "monitor"} - {role_of(path)}:
+            if who == "u2" and role_of(path) == "u1":
+                continue  # also a person: sees their own
+            answer = club(who, method, url, json={"rating": 3})
+            assert answer.status_code == 403, (method, path, who, answer.text)
+    assert club("u1", "GET", "/api/me").status_code == 200  # nothing of this has changed anything
+
+
+def test_no_path_of_the_api_names_a_person(small_club: Club) -> None:
+    for _, path in routes(small_club.database):
+        assert "{person}" not in path
+        assert "{user}" not in path
+
+
+def test_one_person_reaches_nothing_of_another(small_club: Club) -> None:
+    club = small_club
+    club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4, "epsilon": 0.654321})
+    for path in ("ratings", "disclosures", "export", "recommendations", "ratings/129", ""):
+        answer = club("u2", "GET", f"/api/me/{path}".rstrip("/"))
+        assert "0.654321" not in answer.text
+        assert '"u1"' not in answer.text
+    assert club("u2", "DELETE", "/api/me/ratings/129").status_code == 404
+    assert club("u1", "GET", "/api/me/ratings/129").json()["rating"]["rating"] == 4
+
+
+def signed_in(club: Club, who: str) -> None:
+    club.client.cookies.clear()
+    answer = club.client.post("/signin", data={"token": club.tokens[who]}, headers=OUR_PAGE)
+    assert answer.status_code == 303
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_a_session_works_for_our_own_page_alone(small_club: Club) -> None:
+    club = small_club
+    signed_in(club, "u1")
+    form = {"item": "129", "rating": "4", "epsilon": "0.3"}
+    for headers in (
+        {"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"},
+        {"origin": "http://elsewhere.example"}, {},
+    ):  # fmt: skip
+        assert club.client.post("/rate", data=form, headers=headers).status_code == 403
+        answer = club.client.put("/api/me/ratings/129", json={"rating": 4}, headers=headers)
+        assert answer.status_code == 403
+    assert club("u1", "GET", "/api/me/ratings/129").status_code == 404
+    signed_in(club, "u1")
+    assert club.client.post("/rate", data=form, headers=OUR_PAGE).status_code == 303
+    ours = {"origin": "http://testserver"}
+    assert club.client.post("/rate", data=form, headers=ours).status_code == 303
+    assert club("u1", "GET", "/api/me/ratings/129").json()["rating"]["epsilon"] == 0.3
+
+
+def test_signing_out_ends_the_session(small_club: Club) -> None:
+    club = small_club
+    signed_in(club, "u1")
+    session = dict(club.client.cookies)
+    assert club.client.get("/rate").status_code == 200
+    assert club.client.post("/signout", headers=OUR_PAGE).status_code == 303
+    club.client.cookies.update(session)
+    assert club.client.get("/rate", headers=OUR_PAGE).status_code == 303  # to the sign-in page
+
+
+def test_pages_are_for_those_they_are_for(small_club: Club) -> None:
+    club = small_club
+    for who, path, status in (
+        (None, "/rate", 303), (None, "/privacy", 303), (None, "/operator", 303),
+        ("u1", "/operator", 403), ("operator", "/rate", 303), ("operator", "/operator", 200),
+        ("u1", "/rate", 200), ("u1", "/privacy", 200), (None, "/", 200), (None, "/model", 200),
+        (None, "/api", 200), (None, "/signin", 200), (None, "/nothing", 404),
+    ):  # fmt: skip
+        club.client.cookies.clear()
+        if who is not None:
+            signed_in(club, who)
+        answer = club.client.get(path, headers={"accept": "text/html"})
+        assert answer.status_code == status, (who, path)
+        assert "text/html" in answer.headers.get("content-type", "text/html")
+    club.client.cookies.clear()
+    for token in (club.tokens["monitor"], club.tokens["late"], "nonsense", "x" * 300):
+        failed = club.client.post("/signin", data={"token": token}, headers=OUR_PAGE)
+        assert failed.status_code in (401, 422)
+        assert "set-cookie" not in failed.headers
+
+
+def test_one_person_cannot_keep_the_service_busy(sqlite: Database, small: Ratings) -> None:
+    limits = Limits(person=Rate(5, 10), address=UNLIMITED, wrong_tokens=Rate(0.1, 3))
+    with open_club(sqlite, small, limits) as club:
+        answers = [club("u1", "GET", "/api/me") for _ in range(60)]
+        refused = [a for a in answers if a.status_code == 429]
+        assert len(refused) >= 30
+        assert int(refused[0].headers["retry-after"]) >= 1
+        assert refused[0].json()["error"]["code"] == "too_many_requests"
+        assert club("u2", "GET", "/api/me").status_code == 200  # others go on
+        statuses = [club("nonsense", "GET", "/api/me").status_code for _ in range(5)]
+        assert statuses == [401, 401, 401, 429, 429]
+        assert club("u2", "GET", "/api/me").status_code == 200
+
+
+def test_joining_and_looking_are_limited_by_address(sqlite: Database, small: Ratings) -> None:
+    limits = Limits(joining=Rate(0.01, 2), address=Rate(0.01, 20))
+    with open_club(sqlite, small, limits) as club:
+        statuses = [club(None, "POST", "/api/people").status_code for _ in range(4)]
+        assert statuses == [201, 201, 429, 429]
+        assert [club(None, "GET", "/api/releases").status_code for _ in range(20)][-1] == 429
+
+
+def test_buckets_refill_and_forget() -> None:
+    time = [0.0]
+    buckets = Buckets(Rate(2, 3), most=2, clock=lambda: time[0])
+    assert [buckets.wait("ann") for _ in range(4)] == [0, 0, 0, 0.5]
+    assert buckets.wait("bob") == 0
+    time[0] = 0.5
+    assert buckets.wait("ann") == 0
+    assert buckets.wait("ann") == 0.5
+    buckets.wait("zoe")  # of two places ann's and zoe's are the latest
+    assert buckets.wait("ann") > 0
+
+
+def test_headers_keep_pages_to_themselves(small_club: Club) -> None:
+    for path in ("/", "/api/catalogue", "/nothing", "/healthz"):
+        headers = small_club(None, "GET", path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "server" not in headers
+
+
+@pytest.mark.parametrize("back", ["https://elsewhere.example", "//elsewhere.example", "/operator"])
+def test_a_form_leads_back_to_our_own_page_only(small_club: Club, back: str) -> None:
+    signed_in(small_club, "u1")
+    form = {"item": "129", "rating": "4", "back": back}
+    answer = small_club.client.post("/rate", data=form, headers=OUR_PAGE)
+    assert answer.headers["location"] == "/rate"

@@ -1,0 +1,207 @@
+"""The API: ratings, recommendations, what leaves, export, erasure, publishing."""
+
+import io
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from discreet.database.connection import Database
+from discreet.ratings import Ratings
+from discreet.release import Release
+from tests.service.clubs import Club, open_club
+
+
+def own_rows(ratings: Ratings, user: str) -> dict[str, float]:
+    frame = ratings.to_frame()
+    mine = frame.filter(frame["user"] == user)
+    return {str(i): float(r) for i, r in zip(mine["item"], mine["rating"], strict=True)}
+
+
+def test_ratings_are_put_changed_and_deleted(club: Club) -> None:
+    put = club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4, "epsilon": 0.3})
+    assert put.status_code == 200
+    assert put.json()["disclosure"]["state"] == "waiting"
+    assert put.json()["disclosure"]["next"] == pytest.approx(0.3)
+    changed = club("u1", "PUT", "/api/me/ratings/129", json={"rating": 2})
+    assert changed.json()["rating"]["epsilon"] == 0.1  # the declared default
+    read = club("u1", "GET", "/api/me/ratings/129").json()
+    assert read["rating"]["rating"] == 2
+    assert club("u1", "DELETE", "/api/me/ratings/129").status_code == 204
+    assert club("u1", "DELETE", "/api/me/ratings/129").status_code == 404
+    assert club("u1", "GET", "/api/me/ratings/129").status_code == 404
+
+
+def test_recommendations_are_those_of_the_release_and_follow_at_once(
+    club: Club, small: Ratings
+) -> None:
+    archive = club(None, "GET", "/api/releases/1/model").content
+    folder = Path(club.database.url.database or "x").parent / "unpacked"
+    zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
+    release = Release.load(folder / "release-1")
+    mine = own_rows(small, "u1")
+    for added in ({}, {"129": 1.0}):
+        for item, rating in added.items():
+            club("u1", "PUT", f"/api/me/ratings/{item}", json={"rating": rating})
+            mine[item] = rating
+        answer = club("u1", "GET", "/api/me/recommendations?n=5").json()
+        expected = release.recommend(list(mine), list(mine.values()), n=5)
+        assert [r["item"] for r in answer["recommendations"]] == expected["item"].to_list()
+        scores = [r["score"] for r in answer["recommendations"]]
+        assert scores == pytest.approx(expected["score"].to_list(), abs=1e-3)
+        assert answer["release"] == 1
+
+
+def test_an_export_shows_exactly_ones_own_rows(club: Club, small: Ratings) -> None:
+    for person in ("u1", "u2"):
+        export = club(person, "GET", "/api/me/export").json()
+        assert export["person"] == person
+        assert {r["item"]: r["rating"] for r in export["ratings"]} == own_rows(small, person)
+        assert {d["item"] for d in export["disclosures"]} == set(own_rows(small, person))
+
+
+def test_what_leaves_is_told_through_a_ratings_life(club: Club) -> None:
+    item = club("u1", "GET", "/api/me/ratings").json()[0]["item"]
+
+    def state() -> dict[str, object]:
+        found = club("u1", "GET", "/api/me/disclosures").json()
+        return next(d for d in found if d["item"] == item)  # type: ignore[no-any-return]
+
+    assert state()["state"] == "counted"
+    assert state()["release"] == 1
+    assert state()["changed_since"] is False
+    level = float(str(state()["epsilon"]))
+    club("u1", "PUT", f"/api/me/ratings/{item}", json={"rating": 1, "epsilon": level})
+    assert (state()["state"], state()["changed_since"], state()["next"]) == ("counted", True, 0)
+    club("u1", "PUT", f"/api/me/ratings/{item}", json={"rating": 1, "epsilon": 1.0})
+    assert state()["state"] == "raised"
+    assert float(str(state()["next"])) == pytest.approx(1 - level, abs=1e-5)
+    club("u1", "DELETE", f"/api/me/ratings/{item}")
+    assert (state()["state"], state()["epsilon"]) == ("deleted", None)
+
+
+def test_erasing_oneself_ends_everything(club: Club, small: Ratings) -> None:
+    assert club("u1", "DELETE", "/api/me").status_code == 204
+    assert club("u1", "GET", "/api/me").status_code == 401
+    assert club("u2", "GET", "/api/me").json()["ratings"] == len(own_rows(small, "u2"))
+    totals = club("operator", "GET", "/api/operator/ledger").json()
+    assert totals["pairs"] == len(small)  # what was spent stays spent
+
+
+def test_a_new_token_ends_the_old_one(small_club: Club) -> None:
+    new = small_club("u1", "POST", "/api/me/token").json()["token"]
+    assert small_club("u1", "GET", "/api/me").status_code == 401
+    assert small_club(new, "GET", "/api/me").json()["person"] == "u1"
+
+
+def test_joining_shows_a_token_once(club: Club) -> None:
+    joined = club(None, "POST", "/api/people")
+    assert joined.status_code == 201
+    me = club(joined.json()["token"], "GET", "/api/me").json()
+    assert me["person"] == joined.json()["person"]
+    assert me["ratings"] == 0
+    picks = club(joined.json()["token"], "GET", "/api/me/recommendations").json()
+    assert len(picks["recommendations"]) == 10  # everybody's, as long as nothing was rated
+
+
+def wait_for(club: Club, state: str) -> dict[str, object]:
+    for _ in range(600):
+        found = club("operator", "GET", "/api/operator/publication").json()
+        if found["state"] == state:
+            return dict(found)
+        assert found["state"] == "running", found
+        time.sleep(0.05)
+    raise AssertionError("it did not end")
+
+
+def test_publishing_runs_beside_serving(club: Club) -> None:
+    club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4, "epsilon": 0.3})
+    preview = club("operator", "GET", "/api/operator/preview").json()
+    assert preview["spending"] == 1
+    assert preview["total"] == pytest.approx(0.3)
+    assert club("operator", "POST", "/api/operator/releases").status_code == 202
+    assert club("operator", "POST", "/api/operator/releases").status_code == 409
+    assert club("u1", "GET", "/api/me/recommendations").status_code == 200
+    assert wait_for(club, "published")["number"] == 2
+    assert club("u1", "GET", "/api/me/recommendations").json()["release"] == 2
+    assert club("u1", "GET", "/api/me/ratings/129").json()["disclosure"]["state"] == "counted"
+    listed = club(None, "GET", "/api/releases").json()
+    assert [release["number"] for release in listed] == [1, 2]
+    certificate = club(None, "GET", "/api/releases/2/certificate").json()
+    assert certificate["variant"] == "incremental"
+    assert certificate["digest"] == listed[1]["digest"]
+
+
+def test_tables_are_imported(small_club: Club) -> None:
+    club = small_club
+    csv = {"content-type": "text/csv"}
+    added = club("operator", "POST", "/api/operator/items", headers=csv,
+                 content=b"item,title,genres\n900,Nine Hundred,Drama|War\n")  # fmt: skip
+    assert added.json() == {"new": 1}
+    assert club(None, "GET", "/api/catalogue?search=nine").json()["items"][0]["item"] == "900"
+    table = b"user,item,rating,epsilon\nu1,900,5,0.3\nnewcomer,900,1,0.1\n"
+    read = club("operator", "POST", "/api/operator/ratings", headers=csv, content=table)
+    assert read.json() == {"rows": 2}
+    assert club("u1", "GET", "/api/me/ratings/900").json()["rating"]["epsilon"] == 0.3
+    token = club("operator", "POST", "/api/operator/people", json={"person": "newcomer"})
+    mine = club(token.json()["token"], "GET", "/api/me/ratings").json()
+    assert [(r["item"], r["rating"]) for r in mine] == [("900", 1.0)]
+    bad = club("operator", "POST", "/api/operator/ratings", headers=csv,
+               content=b"user,item,rating\nu1,900,99\n")  # fmt: skip
+    assert bad.status_code == 422
+    assert "within the scale" in bad.json()["error"]["message"]
+    other = {"content-type": "image/png"}
+    refused = club("operator", "POST", "/api/operator/items", headers=other, content=b"x")
+    assert refused.status_code == 415
+
+
+def test_search_finds_titles_in_any_case_and_is_the_same_for_all(small_club: Club) -> None:
+    found = small_club(None, "GET", "/api/catalogue?search=fILM%20%201&limit=3").json()
+    assert found["total"] == 12  # with a 1 anywhere
+    assert found["items"][0]["title"].startswith("Film 1")
+    assert small_club(None, "GET", "/api/catalogue?search=%25").json()["total"] == 0
+    everything = small_club(None, "GET", "/api/catalogue?limit=100").json()
+    assert small_club("u1", "GET", "/api/catalogue?limit=100").json() == everything
+
+
+def test_health_and_metrics_tell_nothing_of_ratings(small_club: Club) -> None:
+    club = small_club
+    assert club(None, "GET", "/healthz").json() == {"status": "ok", "release": 1}
+    before = club("monitor", "GET", "/metrics").text
+    club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4})
+    after = club("monitor", "GET", "/metrics").text
+    assert "discreet_release 1.0" in after
+    names = {line.split("{")[0].split(" ")[0] for line in after.splitlines()}
+    assert names == {line.split("{")[0].split(" ")[0] for line in before.splitlines()}
+    assert "rating" not in after
+    assert "129" not in {word for line in after.splitlines() for word in line.split("{")[0].split()}
+
+
+def test_without_a_release_ratings_are_kept_and_recommendations_wait(
+    sqlite: Database, small: Ratings
+) -> None:
+    from fastapi.testclient import TestClient
+
+    from discreet.database import people
+    from discreet.service.app import create_app
+    from tests.databases import filled
+
+    declared = filled(sqlite, small)
+    with sqlite.writing() as connection:
+        token = people.issue(connection, people.Role.PERSON, "u1")
+    bearer = {"Authorization": f"Bearer {token}"}
+    with TestClient(create_app(sqlite, declared, open_to_all=False)) as client:
+        answer = client.get("/api/me/recommendations", headers=bearer)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "no_release")
+        assert client.put("/api/me/ratings/100", json={"rating": 3}, headers=bearer).is_success
+        assert client.post("/api/people").status_code == 403  # by invitation only
+
+
+def test_the_declared_schedule_is_kept(sqlite: Database, small: Ratings) -> None:
+    with open_club(sqlite, small, publish_every_hours=0.0001) as club:
+        for _ in range(400):
+            if len(club(None, "GET", "/api/releases").json()) > 1:
+                return
+            time.sleep(0.05)
+        raise AssertionError("nothing was published")
