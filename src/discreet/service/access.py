@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Depends, Request, Security
+from fastapi import Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from discreet.database import people
@@ -135,6 +135,3 @@ def require_monitor(request: Request, credentials: Credentials) -> None:
 async def anyone(request: Request) -> None:
     """Everybody, but not too often."""
     doors_of(request).limit_address(request)
-
-
-Person = Annotated[str, Depends(require_person)]
