@@ -53,6 +53,10 @@ class DatabaseError(DiscreetError, RuntimeError):
     """A database that cannot be opened or used, or a declaration that does not fit it."""
 
 
+class BusyError(DatabaseError):
+    """A database that has no time now: try again."""
+
+
 class OutputError(DiscreetError, OSError):
     """A place that cannot be written to."""
 

@@ -100,8 +100,11 @@ def ratings(
     from discreet.operate.tables import import_ratings
 
     with show.progress_bar() as progress:
-        rows = import_ratings(opened, declared, table, replace=replace, progress=progress)
-    _say({"rows": rows}, f"{rows} ratings read.", as_json)
+        found = import_ratings(opened, declared, table, replace=replace, progress=progress)
+    text = f"{found.rows} ratings read."
+    if found.skipped:
+        text += f" {found.skipped} passed over: their owners took them back, or were erased."
+    _say(found._asdict(), text, as_json)
 
 
 @app.command("preview")
@@ -215,6 +218,63 @@ def token(
     from discreet.errors import require_choice
 
     _token(require_choice("role", role, ("operator", "monitor")), database, days, as_json)
+
+
+@app.command("revoke")
+def revoke(database: DatabaseOption = DEFAULT_DATABASE) -> None:
+    """End a token or a session; it is asked for, so that no history keeps it.
+
+    \b
+    Example:
+      discreet operate revoke --database club.db
+    """
+    opened, _ = _opened(database)
+    from discreet.database import people
+    from discreet.errors import DataError
+
+    given = typer.prompt("The token to end", hide_input=True)
+    with opened.writing() as connection:
+        if not people.revoke(connection, given.strip()):
+            raise DataError("nobody has this token: nothing was changed")
+    typer.echo("It has ended.")
+
+
+@app.command("backup")
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the copy.")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+) -> None:
+    """Copy a SQLite database while it is in use: ratings, ledger and all, as of one moment.
+
+    Make one after every publication, and keep it as secret as the ratings.
+
+    \b
+    Example:
+      discreet operate backup club-2026-11-15.db --database club.db
+    """
+    opened, _ = _opened(database)
+    from discreet.operate.copies import back_up
+
+    back_up(opened, target)
+    typer.echo(f"Copied to {target}.")
+
+
+@app.command("restored")
+def restored(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+    """After restoring an older copy: charge every rating in it in full, and go on.
+
+    The copy has forgotten what releases since have spent. No rating in it will be counted again;
+    what people rate from now on will.
+
+    \b
+    Example:
+      discreet operate restored --database club.db
+    """
+    opened, declared = _opened(database)
+    from discreet.operate.copies import charge_in_full
+
+    pairs = charge_in_full(opened, declared)
+    _say({"pairs": pairs}, f"{pairs} ratings are charged in full.", as_json)
 
 
 def _token(role: str, url: str, days: float, as_json: bool, name: str | None = None) -> None:

@@ -61,6 +61,14 @@ def serve(
     things: Annotated[
         str | None, typer.Option(help="Declare what is rated, for the page (default films).")
     ] = None,
+    trusted_proxy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A proxy in front, whose word about where a request comes from, and whether by "
+            "HTTPS, is taken.",
+        ),
+    ] = None,
     invited_only: Annotated[
         bool,
         typer.Option("--invited-only", help="Nobody can join without a token of the operator's."),
@@ -110,7 +118,9 @@ def serve(
         app = create_app(opened, declared, open_to_all=not invited_only)
         config = uvicorn.Config(
             app, log_config=None, access_log=False, server_header=False,
-            timeout_graceful_shutdown=20, timeout_keep_alive=30, limit_concurrency=1000,
+            http="h11",  # the parser that bounds the size of headers
+            proxy_headers=trusted_proxy is not None, forwarded_allow_ips=trusted_proxy or "",
+            timeout_graceful_shutdown=20, timeout_keep_alive=30, limit_concurrency=10_000,
         )  # fmt: skip
         # Uvicorn stops gracefully, then passes the signal on: it must not cut off what follows.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -159,17 +169,17 @@ def _welcome_operator(database: Database, address: str) -> None:
     """Say where the service is, and show the operator's token if there is none yet."""
     from discreet.database import people
 
-    with database.writing() as connection:
-        token = None
-        if not people.operator_exists(connection):
-            token = people.issue(connection, people.Role.OPERATOR)
     typer.echo(f"Serving on {address}", err=True)
-    if token is not None:
-        typer.echo(
-            f"The operator's token, shown this once:\n  {token}\n"
-            f"Sign in with it at {address}/signin, then import items and ratings.",
-            err=True,
-        )
+    with database.writing() as connection:
+        if people.operator_exists(connection):
+            return
+        # What is not a terminal may be a log that others read and that is kept.
+        shown = sys.stderr.isatty()
+        token = people.issue(connection, people.Role.OPERATOR) if shown else None
+    how = f"The operator's token, shown this once:\n  {token}\nSign in with it at {address}/signin."
+    if token is None:
+        how = "There is no operator yet: make a token with 'discreet operate token operator'."
+    typer.echo(how, err=True)
 
 
 def _fill(database: Database, declared: Declaration, address: str) -> None:

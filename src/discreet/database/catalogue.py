@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
@@ -13,29 +14,35 @@ from discreet.database.schema import items
 from discreet.errors import DataError
 from discreet.items import Items
 
+LONGEST_ID = 200
+_KINDS = {"title": (str,), "year": (int, float), "genres": (list,)}
+"""What the page shows must be what it expects."""
+
 
 def read(connection: Connection) -> Items | None:
     """All items; None if there are none yet."""
-    rows = connection.execute(sa.select(items.c.id, items.c.features)).all()
-    if not rows:
-        return None
-    records = [{"item": row.id, **row.features} for row in rows]
-    return Items.from_frame(pl.DataFrame(records, infer_schema_length=None))
+    stored = _stored(connection)
+    return _as_items(stored) if stored else None
 
 
 def add(connection: Connection, table: Items) -> int:
-    """Add items, or mend what is known of them; how many are new. None can be taken away."""
+    """Add items, or mend what is known of them; how many are new. None can be taken away.
+
+    The whole catalogue is checked as it will be, before anything of it can be seen.
+    """
     frame = table.frame.with_columns(pl.col("item").cast(pl.String))
-    known = set(connection.scalars(sa.select(items.c.id)))
-    new: list[dict[str, Any]] = []
-    mended: list[dict[str, Any]] = []
+    before = _stored(connection)
+    after = dict(before)
     for record in frame.iter_rows(named=True):
         id_ = record.pop("item")
-        features = {name: value for name, value in record.items() if value is not None}
-        (mended if id_ in known else new).append({"key": id_, "features": features})
+        known = {name: value for name, value in record.items() if value is not None}
+        after[id_] = {**before.get(id_, {}), **known}
+    _check(after)
+    _as_items(after)
+    new = [{"id": id_, "features": after[id_]} for id_ in after if id_ not in before]
+    mended = [{"key": id_, "features": after[id_]} for id_ in before if after[id_] != before[id_]]
     if new:
-        rows = [{"id": row["key"], "features": row["features"]} for row in new]
-        connection.execute(sa.insert(items), rows)
+        connection.execute(sa.insert(items), new)
     if mended:
         change = sa.update(items).where(items.c.id == sa.bindparam("key"))
         connection.execute(change.values(features=sa.bindparam("features", type_=sa.JSON)), mended)
@@ -49,3 +56,49 @@ def require_known(connection: Connection, ids: Any) -> None:
     for id_ in ids:
         if id_ not in known:
             raise DataError(f"item {id_!r} is not in the catalogue: import the item table first")
+
+
+def _stored(connection: Connection) -> dict[str, dict[str, Any]]:
+    rows = connection.execute(sa.select(items.c.id, items.c.features)).all()
+    return {row.id: row.features for row in rows}
+
+
+def _as_items(features: dict[str, dict[str, Any]]) -> Items:
+    records = [{"item": id_, **known} for id_, known in features.items()]
+    try:
+        return Items.from_frame(pl.DataFrame(records, infer_schema_length=None))
+    except (pl.exceptions.PolarsError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"the item table does not go with the catalogue: {reason}") from None
+
+
+def _check(features: dict[str, dict[str, Any]]) -> None:
+    """One kind of value in every column, and values that every database can hold."""
+    kinds: dict[str, type] = {}
+    for id_, known in features.items():
+        if not 0 < len(id_) <= LONGEST_ID or not id_.isprintable():
+            raise DataError(
+                f"an item's id has 1 to {LONGEST_ID} letters that can be shown: got {id_[:30]!r}"
+            )
+        for name, value in known.items():
+            kind = float if type(value) is int else type(value)
+            if kind not in (str, float, bool, list) or not _sound(value):
+                raise DataError(
+                    f"item {id_!r}: {name} is not a text, number, flag or list of texts"
+                )
+            wanted = _KINDS.get(name)
+            if kinds.setdefault(name, kind) is not kind or (
+                wanted is not None and not isinstance(value, wanted)
+            ):
+                raise DataError(
+                    f"item {id_!r}: {name} is {value!r}, but a {kinds[name].__name__} for other "
+                    "items or by its name: mend the table"
+                )
+
+
+def _sound(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list):
+        return all(isinstance(part, str) and _sound(part) for part in value)
+    return not isinstance(value, str) or "\x00" not in value

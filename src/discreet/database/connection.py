@@ -12,12 +12,23 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, Engine, make_url
 
-from discreet.errors import DatabaseError
+from discreet.errors import BusyError, DatabaseError
 
 BUSY_SECONDS = 60
 """How long a writer waits for another process's: a publisher records its spends in one piece."""
+MOST_WAITING = 16
+"""Writers who may wait in line; more would keep all threads from those who only read."""
+
+Insert = sqlite.Insert | postgresql.Insert
+
+
+def insert(connection: Connection, table: sa.Table) -> Insert:
+    """An insert that can say what happens to rows that are there already."""
+    made = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    return made(table)
 
 
 def now() -> int:
@@ -37,10 +48,12 @@ class Database:
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._engine: Engine | None = None
         # SQLite lets one write at a time; waiting in line here is fairer than its own polling.
-        self._turn = threading.Lock() if self.sqlite else nullcontext()
+        self._turn = _Line() if self.sqlite else nullcontext()
 
     def __repr__(self) -> str:
-        return f"Database({self.url.render_as_string(hide_password=True)!r})"
+        # A password may also stand in a URL's query: only what names the database is shown.
+        place = f"{self.url.host}/" if self.url.host else ""
+        return f"Database({self.url.get_backend_name()}: {place}{self.url.database})"
 
     @property
     def exists(self) -> bool:
@@ -72,7 +85,8 @@ class Database:
     def _server(self) -> Engine:
         return sa.create_engine(
             self.url, pool_size=16, max_overflow=48, pool_pre_ping=True, hide_parameters=True,
-            connect_args={"connect_timeout": 10},
+            # Whatever the server's default: what was shown as done must survive a crash.
+            connect_args={"connect_timeout": 10, "options": "-c synchronous_commit=on"},
         )  # fmt: skip
 
     @contextmanager
@@ -84,6 +98,14 @@ class Database:
                 options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
             with connection.execution_options(**options).begin():
                 yield connection
+
+    def forget(self) -> None:
+        """Overwrite what was erased also in SQLite's log, as far as nobody is reading it."""
+        if self.sqlite:
+            with self.engine.connect() as connection:
+                driver = connection.connection.driver_connection
+                assert driver is not None
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -111,6 +133,25 @@ class Database:
         if self._engine is not None:
             self._engine.dispose()
             self._engine = None
+
+
+class _Line:
+    """One at a time, the others waiting in line, which must not grow too long."""
+
+    def __init__(self) -> None:
+        self._lock, self._waiting = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        if self._waiting >= MOST_WAITING:
+            raise BusyError("too many are writing at the moment: try again in a second")
+        self._waiting += 1
+        try:
+            self._lock.acquire()
+        finally:
+            self._waiting -= 1
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 def _parsed(url: str) -> URL:

@@ -18,6 +18,9 @@ from discreet.scale import RatingScale
 DECLARATION, LEDGER_KEY, CATALOGUE = "declaration", "ledger key", "catalogue version"
 
 
+LARGEST_LEVEL = 20.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
     """Scale, offered levels and scheme: public, and the same for the database's whole life.
@@ -41,8 +44,11 @@ class Declaration:
     def __post_init__(self) -> None:
         scale = RatingScale(*self.scale)
         levels = tuple(sorted({float(level) for level in self.levels}))
-        if not levels or not all(math.isfinite(level) and level > 0 for level in levels):
-            raise SpecError(f"the offered levels must be finite and > 0: got {self.levels!r}")
+        if not levels or not all(0 < level <= LARGEST_LEVEL for level in levels):
+            raise SpecError(
+                f"the offered levels must be above 0, and at most {LARGEST_LEVEL:g}, beyond which "
+                f"nothing is promised: got {self.levels!r}"
+            )
         usual = levels[0] if self.default_level is None else float(self.default_level)
         if not 0 < usual <= levels[-1]:
             raise SpecError(f"the default level must be one that is offered: got {usual!r}")
@@ -72,7 +78,9 @@ class Declaration:
         return RatingScale(*self.scale)
 
 
-def establish(database: Database, wanted: dict[str, Any] | None = None) -> Declaration:
+def establish(
+    database: Database, wanted: dict[str, Any] | None = None, *, begin: bool = True
+) -> Declaration:
     """Open a database: migrate it, and declare what `wanted` says if nothing was declared yet.
 
     Afterwards every word of `wanted` must be what was declared: t and the offered levels may not
@@ -83,6 +91,9 @@ def establish(database: Database, wanted: dict[str, Any] | None = None) -> Decla
     with database.writing() as connection:
         stored = connection.scalar(_value(DECLARATION))
         if stored is None:
+            if not begin:
+                raise DatabaseError(f"nothing was declared in {database!r}: begin it with discreet "
+                                    "serve, which fixes scale and levels")  # fmt: skip
             declared = Declaration(**wanted)
             rows = {
                 DECLARATION: asdict(declared),
@@ -105,13 +116,13 @@ def establish(database: Database, wanted: dict[str, Any] | None = None) -> Decla
     return declared
 
 
-def opened(url: str, *, create: bool = False) -> tuple[Database, Declaration]:
-    """An existing database, or a new one if `create`, with its declaration."""
+def opened(url: str) -> tuple[Database, Declaration]:
+    """An existing database with its declaration."""
     database = Database(url)
-    if not create and not database.exists:
+    if not database.exists:
         raise DatabaseError(f"no database {database.url.database}: check the path, or begin one "
                             "with discreet serve")  # fmt: skip
-    return database, establish(database)
+    return database, establish(database, begin=False)
 
 
 def ledger_key(connection: sa.Connection) -> str:

@@ -6,7 +6,7 @@ two publishers who began from the same release only one can record the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,17 +14,16 @@ import numpy as np
 import polars as pl
 import sqlalchemy as sa
 from numpy.typing import NDArray
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
 from discreet.database.connection import Database, now
+from discreet.database.pairs import Hashes
 from discreet.database.schema import assessments, release_files, releases, spends
 from discreet.errors import LedgerError
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.lifetime import Floats
 
 _CHUNK = 5_000
-Hashes = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class ReleaseEntry(NamedTuple):
@@ -44,7 +43,19 @@ class Spend(NamedTuple):
     level: float
     spent: float
     delta: float
-    release: int
+    release: int | None
+    revision: int
+    """Of the rating that was counted last."""
+
+
+class Costs(NamedTuple):
+    """What a release costs every record that it has read."""
+
+    hashes: Hashes
+    level: Floats
+    epsilon: Floats
+    delta: Floats
+    revision: NDArray[np.int64]
 
 
 def entries(connection: Connection) -> list[ReleaseEntry]:
@@ -87,30 +98,18 @@ def spends_of(connection: Connection, hashes: Hashes) -> dict[tuple[int, int], S
         where = spends.c.h1.in_(first[start : start + _CHUNK])
         for row in connection.execute(sa.select(*spends.c).where(where)):
             if (row.h1, row.h2) in wanted:
-                found[row.h1, row.h2] = Spend(row.level, row.spent, row.delta, row.release)
+                found[row.h1, row.h2] = Spend._make(getattr(row, n) for n in Spend._fields)
     return found
 
 
 def record(
-    database: Database,
-    entry: ReleaseEntry,
-    content: Mapping[str, bytes],
-    hashes: Hashes,
-    costs: tuple[Floats, Floats, Floats],
+    database: Database, entry: ReleaseEntry, content: Mapping[str, bytes], costs: Costs
 ) -> None:
-    """Make a release visible and write down what it costs, both or neither.
-
-    `costs` are every record's level, epsilon and delta.
-    """
-    levels, epsilons, deltas = costs
-    used = (epsilons > 0) | (deltas > 0)
-    # In the table's own order the rows are written several times faster.
-    order = np.flatnonzero(used)[np.lexsort((hashes[1][used], hashes[0][used]))]
-    columns = [c[order].tolist() for c in (*hashes, levels, epsilons, deltas)]
+    """Make a release visible and write down what it costs, both or neither."""
     try:
         with database.writing() as connection:
             connection.execute(sa.insert(releases).values(**entry._asdict()))
-            _add_spends(connection, zip(*columns, strict=True), entry.number)
+            add_spends(connection, costs, entry.number)
             rows = [{"release": entry.number, "name": n, "content": c} for n, c in content.items()]
             connection.execute(sa.insert(release_files), rows)
     except sa.exc.IntegrityError:
@@ -120,30 +119,48 @@ def record(
         ) from None
 
 
-def _add_spends(connection: Connection, rows: Iterable[Sequence[Any]], number: int) -> None:
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    statement = insert(spends)
-    new = statement.excluded
-    raised = sa.case((new.level > spends.c.level, new.level), else_=spends.c.level)
-    statement = statement.on_conflict_do_update(
-        index_elements=["h1", "h2"],
-        set_={
-            "level": raised,
-            "spent": spends.c.spent + new.spent,
-            "delta": spends.c.delta + new.delta,
-            "release": new.release,
-        },
+_COLUMNS = ("h1", "h2", "level", "spent", "delta", "release", "revision")
+_ADD = """
+    ON CONFLICT (h1, h2) DO UPDATE SET
+        level = CASE WHEN excluded.level > spends.level THEN excluded.level ELSE spends.level END,
+        spent = spends.spent + excluded.spent, delta = spends.delta + excluded.delta,
+        release = excluded.release, revision = excluded.revision
+"""
+
+
+def add_spends(connection: Connection, costs: Costs, number: int | None) -> None:
+    """Add up what pairs spend, in the drivers' own fast ways: others are waiting to write."""
+    used = (costs.epsilon > 0) | (costs.delta > 0)
+    first, second = costs.hashes
+    # In the table's own order rows are written several times faster.
+    order = np.flatnonzero(used)[np.lexsort((second[used], first[used]))]
+    columns = (first, second, costs.level, costs.epsilon, costs.delta, costs.revision)
+    *others, revision = (column[order].tolist() for column in columns)
+    rows = list(zip(*others, [number] * len(order), revision, strict=True))
+    names = ", ".join(_COLUMNS)
+    if not rows:
+        return
+    if connection.dialect.name == "sqlite":
+        places = ", ".join("?" * len(_COLUMNS))
+        connection.exec_driver_sql(f"INSERT INTO spends ({names}) VALUES ({places}) {_ADD}", rows)
+        return
+    new = "CREATE TEMPORARY TABLE new_spends (LIKE spends) ON COMMIT DROP"
+    connection.exec_driver_sql(new)
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    with driver.cursor().copy(f"COPY new_spends ({names}) FROM STDIN") as copy:
+        for row in rows:
+            copy.write_row(row)
+    connection.exec_driver_sql(
+        f"INSERT INTO spends ({names}) SELECT {names} FROM new_spends {_ADD}"
     )
-    names = ("h1", "h2", "level", "spent", "delta")
-    values = [dict(zip(names, row, strict=True), release=number) for row in rows]
-    if values:
-        connection.execute(statement, values)
 
 
 def next_entry(number: int, certificate: Certificate, begun_at: int) -> ReleaseEntry:
     """The entry of a release that is about to be recorded."""
     what = (certificate.digest, certificate.scheme, certificate.threshold)
-    return ReleaseEntry(number, *what, begun_at, now())
+    minute = 60_000  # to the second, it would tell how long training took, and so how many rated
+    return ReleaseEntry(number, *what, begun_at, now() // minute * minute)
 
 
 def assess(database: Database, number: int, content: Mapping[str, Any]) -> None:
@@ -184,4 +201,4 @@ def spread(connection: Connection, levels: Sequence[float]) -> list[tuple[float,
 def latest_counts(connection: Connection) -> dict[int, int]:
     """For the operator alone: how many pairs were counted last in each release."""
     query = sa.select(spends.c.release, sa.func.count()).group_by(spends.c.release)
-    return {int(number): int(count) for number, count in connection.execute(query)}
+    return {int(number or 0): int(count) for number, count in connection.execute(query)}

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from discreet.database.connection import now
-from discreet.database.schema import people, tokens
+from discreet.database.connection import insert, now
+from discreet.database.declaration import ledger_key
+from discreet.database.schema import erased_people, people, tokens
+from discreet.errors import DataError
 
 DAY = 24 * 3600 * 1000
 TOKEN_DAYS = 365
 SESSION_HOURS = 12
 TOKEN, SESSION = "token", "session"
+LONGEST_ID = 200
 
 
 class Role(StrEnum):
@@ -37,6 +40,11 @@ class Bearer:
     person: str | None
     expires_at: int
 
+    @property
+    def name(self) -> str:
+        """One name for everybody, also where a person is called "operator"."""
+        return f"{self.role}:{self.person}"
+
 
 def digest(token: str) -> str:
     """A token has 256 random bits, so that one plain hash hides it."""
@@ -44,17 +52,43 @@ def digest(token: str) -> str:
 
 
 def new_person(connection: Connection, person: str | None = None) -> str:
-    """A new person, under a random id if none is given; an existing one stays as it is."""
+    """A new person, under a random id if none is given; an existing one stays as they are.
+
+    The id of somebody who was erased is refused: its new owner would see what had been counted.
+    """
     chosen = f"person-{secrets.token_hex(8)}" if person is None else person
+    check_ids([chosen])
+    if chosen in erased(connection, [chosen]):
+        raise DataError("somebody with this id was erased: give the person another one")
     add_many(connection, [chosen])
     return chosen
 
 
+def check_ids(ids: Sequence[str]) -> None:
+    """Ids that every database can hold and every page can show."""
+    for id_ in ids:
+        if not 0 < len(id_) <= LONGEST_ID or not id_.isprintable():
+            raise DataError(
+                f"a person's id has 1 to {LONGEST_ID} letters that can be shown: got {id_[:30]!r}"
+            )
+
+
 def add_many(connection: Connection, ids: Sequence[str]) -> None:
-    """People under given ids; those who are known stay as they are."""
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    """People under given ids, none of whom was erased; those who are known stay as they are."""
     rows = [{"id": id_, "created_at": now()} for id_ in ids]
-    connection.execute(insert(people).on_conflict_do_nothing(), rows)
+    if rows:
+        connection.execute(insert(connection, people).on_conflict_do_nothing(), rows)
+
+
+def erased(connection: Connection, ids: Sequence[str]) -> set[str]:
+    """Those of the ids whose owner was erased."""
+    known = set(connection.scalars(sa.select(erased_people.c.digest)))
+    key = ledger_key(connection)
+    return {id_ for id_ in ids if known and _hidden(key, id_) in known}
+
+
+def _hidden(key: str, person: str) -> str:
+    return hmac.new(bytes.fromhex(key), f"person:{person}".encode(), "sha256").hexdigest()
 
 
 def issue(
@@ -72,26 +106,39 @@ def issue(
         "digest": digest(token), "role": role.value, "kind": kind, "person": person,
         "created_at": now(), "expires_at": now() + int(days * DAY),
     }  # fmt: skip
+    ended = (tokens.c.kind == SESSION) & (tokens.c.expires_at < now())
+    connection.execute(sa.delete(tokens).where(ended))
     connection.execute(sa.insert(tokens).values(**row))
-    connection.execute(sa.delete(tokens).where(tokens.c.expires_at < now() - TOKEN_DAYS * DAY))
     return token
+
+
+_HOLDER = sa.select(tokens.c.role, tokens.c.person, tokens.c.expires_at).where(
+    tokens.c.digest == sa.bindparam("wanted")
+)
 
 
 def bearer(connection: Connection, token: str) -> Bearer | None:
     """Who holds this token, expired or not; None if nobody does."""
-    query = sa.select(tokens.c.role, tokens.c.person, tokens.c.expires_at)
-    row = connection.execute(query.where(tokens.c.digest == digest(token))).one_or_none()
+    row = connection.execute(_HOLDER, {"wanted": digest(token)}).one_or_none()
     return None if row is None else Bearer(Role(row.role), row.person, row.expires_at)
 
 
-def revoke(connection: Connection, token: str) -> None:
-    """End one token or session."""
-    connection.execute(sa.delete(tokens).where(tokens.c.digest == digest(token)))
+def revoke(connection: Connection, token: str) -> bool:
+    """End one token or session; False if there was none."""
+    ended = connection.execute(sa.delete(tokens).where(tokens.c.digest == digest(token)))
+    return bool(ended.rowcount)
 
 
 def revoke_all(connection: Connection, person: str) -> None:
     """End all tokens and sessions of a person."""
     connection.execute(sa.delete(tokens).where(tokens.c.person == person))
+
+
+def accesses(connection: Connection, person: str) -> list[dict[str, int | str]]:
+    """What is stored of a person's tokens and sessions, but for their hashes."""
+    c = tokens.c
+    query = sa.select(c.kind, c.created_at, c.expires_at).where(c.person == person)
+    return [dict(row._mapping) for row in connection.execute(query.order_by(c.created_at))]
 
 
 def joined_at(connection: Connection, person: str) -> int:
@@ -101,7 +148,9 @@ def joined_at(connection: Connection, person: str) -> int:
 
 
 def erase(connection: Connection, person: str) -> None:
-    """Remove a person with their ratings and tokens; the ledger's keyed hashes stay."""
+    """Remove a person with their ratings and tokens; keyed hashes stay, which name nobody."""
+    hidden = {"digest": _hidden(ledger_key(connection), person)}
+    connection.execute(insert(connection, erased_people).on_conflict_do_nothing(), [hidden])
     connection.execute(sa.delete(people).where(people.c.id == person))
 
 

@@ -30,7 +30,7 @@ settings = Table(
     metadata,
     Column("name", String(40), primary_key=True),
     Column("value", JSON, nullable=False),
-    comment="The declaration (public), the ledger's key (secret), the catalogue's version.",
+    comment="The declaration (public), the ledger's key (secret), the catalogue's version, ...",
 )
 
 people = Table(
@@ -67,7 +67,23 @@ ratings = Table(
     Column("rating", Float(53), nullable=False),
     Column("epsilon", Float(53), nullable=False),
     Column("changed_at", BigInteger, nullable=False),
+    Column("revision", BigInteger, nullable=False, comment="Random, new with every change."),
     sqlite_with_rowid=False,
+)
+
+deleted_ratings = Table(
+    "deleted_ratings",
+    metadata,
+    Column("h1", BigInteger, primary_key=True, autoincrement=False),
+    Column("h2", BigInteger, primary_key=True, autoincrement=False),
+    comment="Keyed hashes of pairs whose owner took the rating back: no import brings it back.",
+)
+
+erased_people = Table(
+    "erased_people",
+    metadata,
+    Column("digest", String(64), primary_key=True),
+    comment="Keyed hashes of ids whose owner was erased: nobody gets them again.",
 )
 
 releases = Table(
@@ -98,7 +114,8 @@ spends = Table(
     Column("level", Float(53), nullable=False),
     Column("spent", Float(53), nullable=False),
     Column("delta", Float(53), nullable=False),
-    Column("release", ForeignKey("releases.number"), nullable=False, comment="The latest."),
+    Column("release", ForeignKey("releases.number"), comment="The latest, if there was one."),
+    Column("revision", BigInteger, nullable=False, comment="Of the rating that was counted last."),
     sqlite_with_rowid=False,
     comment="The ledger: keyed hashes of pairs, kept also when a person is erased.",
 )

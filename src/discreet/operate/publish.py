@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.database import catalogue, ledger, opinions
+from discreet.database import catalogue, ledger, mark, opinions
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, ledger_key
+from discreet.database.pairs import Hashes
 from discreet.errors import DataError, LedgerError
 from discreet.ids import Ids
 from discreet.items import Items
@@ -34,7 +35,7 @@ class Moment:
     at: int
     ratings: Ratings
     items: Items
-    hashes: ledger.Hashes
+    hashes: Hashes
     spends: Spends
     number: int
     """Of the latest release then."""
@@ -98,6 +99,7 @@ def publish(
     It happens also when nothing is new: leaving it out would tell that.
     """
     progress("publish", 0, 3)
+    mark.check(database)
     moment = read_moment(database, declared)
     scheme = declared_scheme(declared, moment.items)
     require_publishing(scheme)
@@ -111,20 +113,27 @@ def publish(
     content = batch.model.release.files()
     certificate = Release.from_files(content).certificate
     entry = ledger.next_entry(moment.number + 1, certificate, moment.at)
-    costs = (spec.levels(data), batch.epsilons, batch.deltas)
-    ledger.record(database, entry, content, moment.hashes, costs)
+    assert data.timestamp is not None
+    costs = ledger.Costs(
+        moment.hashes, spec.levels(data), batch.epsilons, batch.deltas, data.timestamp
+    )
+    ledger.record(database, entry, content, costs)
+    mark.set_down(database, entry)
     progress("publish", 3, 3)
     return entry, moment
 
 
 def _ratings(parts: Iterable[Sequence[Any]], items: Items, declared: Declaration) -> Ratings:
     """All ratings over the catalogue; there may be none, which nobody may notice."""
-    schema = {"user": pl.String, "item": pl.String, "rating": pl.Float64, "epsilon": pl.Float64}
+    schema = {"user": pl.String, "item": pl.String, "rating": pl.Float64, "epsilon": pl.Float64,
+              "revision": pl.Int64}  # fmt: skip
     frames = [pl.DataFrame(list(map(tuple, part)), schema=schema, orient="row") for part in parts]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=schema)
     if table.height == 0:
         none = np.zeros(0, dtype=np.int32)
         nobody = Ids(pl.Series("user", [], dtype=pl.String))
-        empty = np.zeros(0)
-        return Ratings(nobody, items.ids, none, none, empty, empty, None, declared.rating_scale)
-    return Ratings.from_frame(table, scale=declared.rating_scale).with_items(items.ids)
+        empty, scale = np.zeros(0), declared.rating_scale
+        return Ratings(nobody, items.ids, none, none, empty, empty, none.astype(np.int64), scale)
+    # A revision goes along with its rating in the place of a time.
+    columns = {"timestamp": "revision"}
+    return Ratings.from_frame(table, columns, scale=declared.rating_scale).with_items(items.ids)

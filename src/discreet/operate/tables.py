@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from sqlalchemy.engine import Connection
 
 from discreet.database import catalogue, opinions, people
 from discreet.database.connection import Database
-from discreet.database.declaration import Declaration
-from discreet.errors import DataError
+from discreet.database.declaration import Declaration, ledger_key
 from discreet.io.tables import read_items, read_ratings
 from discreet.items import Items
+from discreet.privacy.hashing import pair_hashes
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
@@ -31,6 +33,14 @@ def add_items(database: Database, items: Items) -> int:
         return catalogue.add(connection, items)
 
 
+class Imported(NamedTuple):
+    """What became of a table, for the operator alone."""
+
+    rows: int
+    skipped: int
+    """Whose owner had taken the rating back or was erased: an import does not undo that."""
+
+
 def import_ratings(
     database: Database,
     declared: Declaration,
@@ -38,8 +48,8 @@ def import_ratings(
     *,
     replace: bool = False,
     progress: Progress = silent,
-) -> int:
-    """Add the ratings of a table, and the people in it who are new; how many rows were read.
+) -> Imported:
+    """Add the ratings of a table, and the people in it who are new.
 
     A pair that is rated already keeps its rating, unless `replace`. Checked as a whole before
     anything is written.
@@ -55,7 +65,7 @@ def add_ratings(
     *,
     replace: bool = False,
     progress: Progress = silent,
-) -> int:
+) -> Imported:
     """Add ratings; those without a level get the declared default."""
     levels = np.full(len(ratings), declared.usual_level)
     if ratings.epsilon is not None:
@@ -66,26 +76,33 @@ def add_ratings(
         pl.col("rating").cast(pl.Float64), "epsilon",
     )  # fmt: skip
     ids = ratings.users.values.cast(pl.String)
-    long = ids.filter(ids.str.len_chars() > 200)
-    if len(long):
-        raise DataError(f"user ids have at most 200 letters: got {long[0][:30]!r}...")
+    people.check_ids(ids.to_list())
     with database.reading() as connection:
         catalogue.require_known(connection, ratings.items.values.cast(pl.String))
-    _add_people(database, ids.to_list())
-    # In pieces, so that people can rate in between; a repeated import changes nothing twice.
-    for start in range(0, frame.height, _CHUNK):
-        progress("import", start, frame.height)
+        kept = frame.filter(~_unwanted(connection, ratings, ids))
+    # In pieces, so that people can rate in between.
+    for start in range(0, kept.height, _CHUNK):
+        progress("import", start, kept.height)
+        piece = kept.slice(start, _CHUNK)
         with database.writing() as connection:
-            rows = frame.slice(start, _CHUNK).rows()
-            opinions.add_many(connection, rows, replace=replace)
-    progress("import", frame.height, frame.height)
-    return frame.height
+            # Looked at again: somebody may have been erased a moment ago.
+            gone = people.erased(connection, piece["user"].unique().to_list())
+            piece = piece.filter(~pl.col("user").is_in(list(gone)))
+            people.add_many(connection, piece["user"].unique().to_list())
+            opinions.add_many(connection, piece.rows(), replace=replace)
+    progress("import", kept.height, kept.height)
+    return Imported(frame.height, frame.height - kept.height)
 
 
-def _add_people(database: Database, ids: list[str]) -> None:
-    for start in range(0, len(ids), _CHUNK):
-        with database.writing() as connection:
-            people.add_many(connection, ids[start : start + _CHUNK])
+def _unwanted(connection: Connection, ratings: Ratings, ids: pl.Series) -> pl.Series:
+    """Records whose owner has taken them back, or was erased."""
+    hashes = pair_hashes(
+        ledger_key(connection), ratings.users.values, ratings.items.values, ratings.user,
+        ratings.item,
+    )  # fmt: skip
+    gone = people.erased(connection, ids.to_list())
+    erased = ids.is_in(list(gone)).to_numpy()[ratings.user]
+    return pl.Series(np.array(opinions.taken_back(connection, hashes), dtype=bool) | erased)
 
 
 def offered(declared: Declaration) -> PrivacySpec:

@@ -14,7 +14,7 @@ from discreet.database.people import Bearer, Role
 from discreet.service.limits import Buckets, Limits
 from discreet.service.problems import Problem, too_many
 
-SESSION_COOKIE = "discreet_session"
+SESSION_COOKIE = "discreet-session"
 SAFE = {"GET", "HEAD", "OPTIONS"}
 LONGEST_TOKEN = 200
 
@@ -38,22 +38,17 @@ class Doors:
         """
         given = token
         if token is None:
-            given = request.cookies.get(SESSION_COOKIE)
+            given = request.cookies.get(session_cookie(request))
             if given is None:
                 return None
             if request.method not in SAFE and not from_our_own_page(request):
                 raise Problem(403, "foreign_page", "this request did not come from our own page")
         assert given is not None
-        found = None
-        if len(given) <= LONGEST_TOKEN:
-            with self.database.reading() as connection:
-                found = people.bearer(connection, given)
+        found = self._look_up(given)
         if found is None or found.expires_at <= now():
+            self.limit(self.wrong, address(request))
             if token is None:
                 return None  # a session that has ended: the page asks to sign in again
-            wait = self.wrong.wait(address(request))
-            if wait:
-                raise too_many(wait)
             expired = found is not None
             raise Problem(
                 401,
@@ -61,20 +56,27 @@ class Doors:
                 "the token has expired" if expired else "nobody has this token",
                 {"WWW-Authenticate": "Bearer"},
             )
-        wait = self.people.wait(found.person or found.role)
-        if wait:
-            raise too_many(wait)
+        self.limit(self.people, found.name)
         return found
 
-    def limit_address(self, request: Request) -> None:
-        """For what is public."""
-        wait = self.addresses.wait(address(request))
-        if wait:
-            raise too_many(wait)
+    def sign_in(self, request: Request, token: str) -> Bearer | None:
+        """Who holds a token that was typed in; None if nobody does, or a monitor."""
+        found = self._look_up(token)
+        if found is None or found.expires_at <= now() or found.role == Role.MONITOR:
+            self.limit(self.wrong, address(request))
+            return None
+        self.limit(self.joining, found.name)  # as often as new people may come from one place
+        return found
 
-    def limit_joining(self, request: Request) -> None:
-        """For new people."""
-        wait = self.joining.wait(address(request))
+    def _look_up(self, token: str) -> Bearer | None:
+        if len(token) > LONGEST_TOKEN:
+            return None
+        with self.database.reading() as connection:
+            return people.bearer(connection, token)
+
+    def limit(self, buckets: Buckets, who: str) -> None:
+        """A problem if they ask too often."""
+        wait = buckets.wait(who)
         if wait:
             raise too_many(wait)
 
@@ -82,6 +84,11 @@ class Doors:
 def address(request: Request) -> str:
     """Where a request comes from; kept in memory only."""
     return request.client.host if request.client else "unknown"
+
+
+def session_cookie(request: Request) -> str:
+    """The name of the session's cookie; over HTTPS one that no other host can set."""
+    return f"__Host-{SESSION_COOKIE}" if request.url.scheme == "https" else SESSION_COOKIE
 
 
 def from_our_own_page(request: Request) -> bool:
@@ -134,4 +141,5 @@ def require_monitor(request: Request, credentials: Credentials) -> None:
 
 async def anyone(request: Request) -> None:
     """Everybody, but not too often."""
-    doors_of(request).limit_address(request)
+    doors = doors_of(request)
+    doors.limit(doors.addresses, address(request))

@@ -18,6 +18,7 @@ from discreet import __version__
 from discreet.database import ledger
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration
+from discreet.errors import BusyError
 from discreet.service import logs, pages
 from discreet.service.access import Doors, require_monitor
 from discreet.service.api import operator, person, public
@@ -58,6 +59,7 @@ def create_app(
     app.state.service, app.state.doors = service, service.doors
     app.add_middleware(Guard, limits=limits, metrics=metrics)
     app.add_exception_handler(HTTPException, pages.refused)
+    app.add_exception_handler(BusyError, pages.refused)
     app.add_exception_handler(RequestValidationError, pages.refused)
     for routes in (public.router, person.router, operator.router, pages.router):
         app.include_router(routes)
@@ -110,9 +112,24 @@ async def _keep_schedule(service: Service) -> None:
     """Publish whenever the declared time has come, whether or not anything is new."""
     every = service.declared.publish_every_hours * 3600 * 1000
     while every > 0:
-        model = await run_in_threadpool(lambda: service.shelves.model)
-        missing = 0.0 if model is None else (model.entry.begun_at + every - now()) / 1000
-        if missing <= 0 and service.shelves.catalogue.cards:
-            with suppress(Problem):  # one is running already
+        missing = LOOK_SECONDS
+        try:
+            missing = await run_in_threadpool(_seconds_to_next, service, every)
+            if missing <= 0:
                 await run_in_threadpool(service.programs.publish)
+        except Problem:
+            pass  # one is running already
+        except Exception:
+            logs.failure("schedule")  # a database that is away for a while must not end it
         await asyncio.sleep(min(missing, LOOK_SECONDS) if missing > 0 else LOOK_SECONDS)
+
+
+def _seconds_to_next(service: Service, every: float) -> float:
+    if not service.shelves.catalogue.cards:
+        return LOOK_SECONDS
+    model = service.shelves.model
+    due = 0.0 if model is None else model.entry.begun_at + every
+    failed = service.programs.publication
+    if failed.state == "failed":  # not at once again: what failed may fail for long
+        due = max(due, (failed.ended_at or 0) + min(every, 600_000.0))
+    return (due - now()) / 1000

@@ -11,10 +11,10 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from discreet.database import ledger
-from discreet.database.declaration import Declaration, ledger_key
+from discreet.database.declaration import Declaration
 from discreet.database.ledger import Spend
 from discreet.database.opinions import Opinion
-from discreet.privacy.hashing import pair_hashes
+from discreet.database.pairs import hashes_of_one
 from discreet.privacy.lifetime import Spends
 
 
@@ -46,6 +46,8 @@ class Disclosure:
     """The latest release that has counted it."""
     changed_since: bool
     """Whether it was changed after that release read it."""
+    can_be_raised: bool
+    """Whether a more open level would let something more of it enter."""
 
 
 def disclosures(
@@ -61,36 +63,41 @@ def disclosures(
         items = pl.concat([items, catalogue.filter(~catalogue.is_in(items.implode()))])
     if len(items) == 0:
         return []
-    hashes = pair_hashes(
-        ledger_key(connection),
-        pl.Series("user", [person], dtype=pl.String),
-        items,
-        np.zeros(len(items), dtype=np.int32),
-        np.arange(len(items), dtype=np.int32),
-    )
+    hashes = hashes_of_one(connection, person, items)
     found = ledger.spends_of(connection, hashes)
-    begun = {entry.number: entry.begun_at for entry in ledger.entries(connection)}
     by_item = dict(zip(items, zip(*(h.tolist() for h in hashes), strict=True), strict=True))
-    listed = [_of_rating(o, found.get(by_item[o.item]), begun, declared) for o in own]
+    listed = [_of_rating(o, found.get(by_item[o.item]), declared) for o in own]
     deleted = [
-        Disclosure(item, State.DELETED, None, spend.spent, 0.0, spend.release, changed_since=True)
+        Disclosure(
+            item,
+            State.DELETED,
+            None,
+            spend.spent,
+            0.0,
+            spend.release,
+            changed_since=True,
+            can_be_raised=False,
+        )
         for item in items[len(own) :]
         if (spend := found.get(by_item[item])) is not None
     ]
     return listed + deleted
 
 
-def _of_rating(
-    opinion: Opinion, spend: Spend | None, begun: dict[int, int], declared: Declaration
-) -> Disclosure:
-    past = spend or Spend(0.0, 0.0, 0.0, 0)
+def _of_rating(opinion: Opinion, spend: Spend | None, declared: Declaration) -> Disclosure:
+    past = spend or Spend(0.0, 0.0, 0.0, None, 0)
     spends = Spends(*(np.array([value]) for value in past[:3]))
-    levels = np.array([opinion.epsilon])
-    coming = float(spends.allowance(levels, declared.max_level, delta=declared.delta)[0])
+
+    def coming_at(level: float) -> float:
+        most = declared.max_level
+        return float(spends.allowance(np.array([level]), most, delta=declared.delta)[0])
+
+    coming = coming_at(opinion.epsilon)
     if spend is None:
         return Disclosure(
-            opinion.item, State.WAITING, opinion.epsilon, 0.0, coming, None, changed_since=False
-        )
+            opinion.item, State.WAITING, opinion.epsilon, 0.0, coming, None, changed_since=False,
+            can_be_raised=True,
+        )  # fmt: skip
     return Disclosure(
         opinion.item,
         State.RAISED if coming > 0 else State.COUNTED,
@@ -98,5 +105,6 @@ def _of_rating(
         spend.spent,
         coming,
         spend.release,
-        changed_since=opinion.changed_at > begun[spend.release],
+        changed_since=opinion.revision != spend.revision,
+        can_be_raised=coming_at(declared.max_level) > 0,
     )

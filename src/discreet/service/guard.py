@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
 from typing import Any
@@ -15,8 +14,11 @@ from discreet.service.limits import Limits
 from discreet.service.metrics import Metrics
 from discreet.service.problems import Problem
 
-UPLOADS = re.compile(r"/(api/)?operator/(items|ratings)$")
 STATIC = "/static/"
+OWN = ("/api/me", "/rate", "/privacy", "/token", "/erase", "/join", "/api/people")
+"""What people do about themselves: how often is a secret number, and stays out of the log."""
+UPLOAD = "discreet.upload"
+"""Set in a request's scope once the operator is known, who may send a table."""
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -26,6 +28,7 @@ HEADERS = {
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 
@@ -65,14 +68,13 @@ class Guard:
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
         """The body, refused as soon as it is too large."""
-        upload = UPLOADS.search(scope["path"]) is not None
-        most = self.limits.upload if upload else self.limits.body
         seen = 0
 
         async def counted() -> Message:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
+            most = self.limits.upload if scope.get(UPLOAD) else self.limits.body
             if seen > most:
                 raise Problem(413, "too_large", f"the body is too large: at most {most} bytes")
             return message
@@ -80,13 +82,15 @@ class Guard:
         return counted
 
     def _note(self, scope: Scope, request: str, status: int, seconds: float) -> None:
-        route: Any = scope.get("route")
         self.metrics.requests.labels(f"{status // 100}xx").inc()
         self.metrics.seconds.observe(seconds)
+        if scope["path"].startswith(OWN) and status < 500:
+            return
+        route: Any = scope.get("route")
+        place = STATIC if scope["path"].startswith(STATIC) else "none"
         logs.event(
             "request", request=request, method=scope["method"],
-            route=getattr(route, "path", STATIC if scope["path"].startswith(STATIC) else "none"),
-            status=status, ms=round(seconds * 1000, 2),
+            route=getattr(route, "path", place), status=status, ms=round(seconds * 1000, 2),
         )  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -10,6 +12,8 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
+
+from discreet.errors import DataError
 
 
 class Detail(BaseModel):
@@ -41,6 +45,15 @@ def too_many(seconds: float) -> Problem:
     return Problem(
         429, "too_many_requests", f"too many requests: wait {wait} s", {"Retry-After": wait}
     )
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What the library refuses, as a problem of the request; for the operator, who may read it."""
+    try:
+        yield
+    except DataError as error:
+        raise Problem(422, "refused", str(error)) from None
 
 
 def body(code: str, message: str) -> dict[str, Any]:

@@ -42,7 +42,8 @@ class Programs:
         self.database, self.metrics, self.changed = database, metrics, changed
         self.publication = Publication()
         self._publisher: subprocess.Popen[str] | None = None
-        self._lock, self._importing = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        self._importing, self._previewing = threading.Lock(), threading.Lock()
 
     def publish(self) -> Publication:
         """Start a publication; a problem if one is running."""
@@ -51,8 +52,8 @@ class Programs:
                 raise Problem(
                     409, "publishing", "a publication is running: wait until it has ended"
                 )
-            self.publication = Publication("running", now())
             self._publisher = self._start("publish")
+            self.publication = Publication("running", now())
         self.metrics.publishing.set(1)
         logs.event("publication begun")
         threading.Thread(target=self._wait, args=(self._publisher,), daemon=True).start()
@@ -60,12 +61,12 @@ class Programs:
 
     def _wait(self, publisher: subprocess.Popen[str]) -> None:
         assert publisher.stdout is not None
-        first = publisher.stdout.readline()  # the release is out; its assessment may take longer
-        if first.strip():
-            number = int(json.loads(first)["number"])
+        # The first line says that the release is out; its assessment may take longer.
+        number = _number(publisher.stdout.readline())
+        if number is not None:
             self._ended(replace(self.publication, state="published", number=number))
         _, errors = publisher.communicate()
-        if not first.strip():
+        if number is None:
             self._ended(replace(self.publication, state="failed", message=_reason(errors)))
         elif publisher.returncode:
             logs.event("assessment failed", code=publisher.returncode)
@@ -80,7 +81,12 @@ class Programs:
 
     def preview(self) -> dict[str, Any]:
         """What a publication would spend now: for the operator alone."""
-        return self._run(["preview"], PREVIEW_SECONDS)
+        if not self._previewing.acquire(blocking=False):
+            raise Problem(409, "previewing", "another preview is being made: wait for it")
+        try:
+            return self._run(["preview"], PREVIEW_SECONDS)
+        finally:
+            self._previewing.release()
 
     def import_table(self, what: str, content: Path, *, replace: bool = False) -> dict[str, Any]:
         """Import an item table or a ratings table."""
@@ -109,13 +115,15 @@ class Programs:
 
     def _start(self, *words: str) -> subprocess.Popen[str]:
         url = self.database.url.render_as_string(hide_password=False)
-        return subprocess.Popen(
+        program = subprocess.Popen(
             [sys.executable, "-m", "discreet", "operate", *words, "--json"],
             # Not on the command line, where every user of the machine could read a password.
             env={**os.environ, "DISCREET_DATABASE": url},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=_politely,
         )  # fmt: skip
+        with suppress(OSError):  # those who are waiting for a page come first
+            os.setpriority(os.PRIO_PROCESS, program.pid, 5)
+        return program
 
     def stop(self) -> None:
         """Give a running publication a little time, then end it: it leaves no trace, or all."""
@@ -134,8 +142,12 @@ def spooled(suffix: str) -> Any:
     return tempfile.NamedTemporaryFile(suffix=suffix, prefix="discreet-import-")
 
 
-def _politely() -> None:
-    os.nice(5)  # those who are waiting for a page come first
+def _number(line: str) -> int | None:
+    """Of the release that a publisher reports; None if it reports anything else."""
+    try:
+        return int(json.loads(line)["number"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _reason(errors: str) -> str:

@@ -18,6 +18,7 @@ from discreet.database.opinions import Opinion
 from discreet.items import Items
 from discreet.recommend import Own, fold_in, top_n
 from discreet.release import Release
+from discreet.service import logs
 
 RENEW_SECONDS = 1.0
 
@@ -145,8 +146,12 @@ class Shelves:
         try:
             with self.database.reading() as connection:
                 self._renew_from(connection)
-            self._looked = time.monotonic()
+        except Exception:
+            if self._catalogue.version < 0:
+                raise
+            logs.failure("shelves not renewed")  # what is there is better than nothing
         finally:
+            self._looked = time.monotonic()
             self._lock.release()
 
     def _renew_from(self, connection: Any) -> None:
@@ -167,7 +172,7 @@ def _card(record: dict[str, Any]) -> Card:
     return Card(
         record["item"],
         title,
-        int(year) if isinstance(year, int | float) and year == year else None,
+        None if year is None else int(year),
         tuple(map(str, genres)) if isinstance(genres, list) else (),
         " ".join(title.casefold().split()),
     )

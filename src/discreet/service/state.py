@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fastapi import Request
+from sqlalchemy.exc import IntegrityError
 
 from discreet.database import opinions, people
 from discreet.database.connection import Database
@@ -60,11 +63,14 @@ class Service:
         low, high = self.declared.scale
         if not low <= rating <= high:
             raise Problem(422, "outside_scale", f"a rating is from {low:g} to {high:g}")
-        level = self.declared.usual_level if epsilon is None else epsilon
         most = self.declared.max_level
-        if not 0 < level <= most:
+        if epsilon is not None and not 0 < epsilon <= most:
             raise Problem(422, "level_not_offered", f"epsilon is above 0 and at most {most:g}")
-        with self.database.writing() as connection:
+        with still_there(), self.database.writing() as connection:
+            level = epsilon
+            if level is None:  # a change of the rating alone leaves its level as it was chosen
+                before = opinions.one(connection, person, item)
+                level = self.declared.usual_level if before is None else before.epsilon
             return opinions.put(connection, person, item, rating, level)
 
     def take_back(self, person: str, item: str) -> None:
@@ -102,7 +108,7 @@ class Service:
 
     def new_token(self, person: str) -> str:
         """A new token for a person, in place of all others."""
-        with self.database.writing() as connection:
+        with still_there(), self.database.writing() as connection:
             people.revoke_all(connection, person)
             return people.issue(connection, Role.PERSON, person)
 
@@ -110,6 +116,16 @@ class Service:
         """Remove all that is stored about a person but the ledger's keyed hashes."""
         with self.database.writing() as connection:
             people.erase(connection, person)
+        self.database.forget()
+
+
+@contextmanager
+def still_there() -> Iterator[None]:
+    """For what is written about a person who may erase themselves at this very moment."""
+    try:
+        yield
+    except IntegrityError:
+        raise Problem(401, "unknown_token", "nobody has this token any more") from None
 
 
 def service_of(request: Request) -> Service:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from discreet.database.declaration import Declaration
 
+_NAMES = ((0.2, "Very private"), (0.5, "Private"), (1.5, "Open"), (math.inf, "Hardly private"))
+"""Up to an epsilon: somebody who wavers can become 55%, 63%, 82% sure, or surer."""
+
 
 def surest(epsilon: float, delta: float = 0.0) -> float:
     """How often somebody can be right who gave it an even chance before.
@@ -16,7 +19,7 @@ def surest(epsilon: float, delta: float = 0.0) -> float:
     >>> round(surest(0.1), 3)
     0.525
     """
-    return (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon))
+    return min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)))
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,15 @@ class Level:
 
 def offered_levels(declared: Declaration) -> list[Level]:
     """The declared levels, most private first."""
-    count = len(declared.levels)
+    named = [_name(level) for level in declared.levels]
     return [
-        Level(level, _name(k, count), _in_short(level, declared), explained(level, declared))
-        for k, level in enumerate(declared.levels)
+        Level(
+            level,
+            name if named.count(name) == 1 else f"{name} ({level:g})",
+            _in_short(level, declared),
+            explained(level, declared),
+        )
+        for level, name in zip(declared.levels, named, strict=True)
     ]
 
 
@@ -59,15 +67,15 @@ def explained(epsilon: float, declared: Declaration) -> str:
 
 
 def _in_short(epsilon: float, declared: Declaration) -> str:
-    return f"a guess of 50% becomes {_percent(surest(epsilon, declared.delta))} at most"
+    most = _percent(surest(epsilon, declared.delta))
+    if declared.delta == 0:
+        return f"a guess of 50% becomes {most} at most"
+    return f"a guess of 50% is right in {most} of all cases at most"
 
 
-def _name(place: int, count: int) -> str:
-    if place == 0:
-        return "Very private"
-    if place == count - 1:
-        return "Open"
-    return "Private" if count == 3 else f"Private, step {place + 1} of {count}"
+def _name(epsilon: float) -> str:
+    """By how much it protects, whatever else is on offer."""
+    return next(name for most, name in _NAMES if epsilon <= most)
 
 
 def _percent(share: float) -> str:

@@ -14,7 +14,8 @@ from discreet.service import programs
 from discreet.service.access import require_operator
 from discreet.service.api import shapes
 from discreet.service.api.public import release_out
-from discreet.service.problems import Problem, described
+from discreet.service.guard import UPLOAD
+from discreet.service.problems import Problem, described, refusing
 from discreet.service.state import service_of
 
 router = APIRouter(
@@ -43,6 +44,7 @@ async def import_body(request: Request, what: str, *, replace: bool = False) -> 
     if kind not in SUFFIXES:
         offered = ", ".join(SUFFIXES)
         raise Problem(415, "unknown_format", f"send a table as one of {offered}")
+    request.scope[UPLOAD] = True
     with programs.spooled(SUFFIXES[kind]) as file:
         async for part in request.stream():
             await run_in_threadpool(file.write, part)
@@ -69,13 +71,13 @@ async def import_ratings(
 @router.post("/people", status_code=201)
 def make_token(request: Request, body: shapes.PersonIn) -> shapes.NewPerson:
     """A token for a person, who is created if need be; shown this once."""
-    with service_of(request).database.writing() as connection:
+    with refusing(), service_of(request).database.writing() as connection:
         people.new_person(connection, body.person)
         token = people.issue(connection, Role.PERSON, body.person)
     return shapes.NewPerson(person=body.person, token=token)
 
 
-@router.get("/preview")
+@router.get("/preview", responses=described(409))
 def preview(request: Request) -> shapes.PreviewOut:
     """What a publication would spend if it began now."""
     return shapes.PreviewOut(**service_of(request).programs.preview())

@@ -17,7 +17,7 @@ from discreet.service.problems import Problem, described
 from discreet.service.state import Service
 
 router = APIRouter(
-    prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429)
+    prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429, 503)
 )
 Item = Annotated[str, Path(max_length=500, description="The item's id in the catalogue.")]
 Count = Annotated[int, Query(ge=1, le=MOST_RECOMMENDATIONS)]
@@ -59,8 +59,9 @@ async def read_rating(ask: Ask, item: Item) -> Response:
 
 @router.put("/ratings/{item:path}", response_model=shapes.RatedOut, responses=described(404, 413))
 async def put_rating(ask: Ask, item: Item, body: shapes.RatingIn) -> Response:
-    """Give or change a rating: it counts for one's recommendations at once, and for the public
-    model at the next release, within its epsilon."""
+    """Give or change a rating: it counts for one's recommendations at once. A new one enters the
+    public model at the next release, within its epsilon; a change of one that has entered does not,
+    unless its epsilon is raised. Without an epsilon a change keeps the one chosen before."""
 
     def put(service: Service, person: str) -> shapes.RatedOut:
         opinion = service.rate(person, item, body.rating, body.epsilon)
@@ -94,7 +95,7 @@ async def read_recommendations(ask: Ask, n: Count = 10) -> Response:
         ]
         return shapes.RecommendationsOut(release=model.entry.number, recommendations=listed)
 
-    return await ask(recommendations)
+    return await ask(recommendations, quick=True)
 
 
 @router.get("/disclosures", response_model=list[shapes.DisclosureOut])
@@ -117,8 +118,10 @@ async def export(ask: Ask) -> Response:
         found = service.disclosures(person, own, deleted=True)
         with service.database.reading() as connection:
             joined = people.joined_at(connection, person)
+            accesses = people.accesses(connection, person)
         return shapes.ExportOut(
             person=person, joined_at=joined, ratings=[_rating(service, o) for o in own],
+            accesses=[shapes.AccessOut.model_validate(one) for one in accesses],
             disclosures=[_disclosure(one) for one in found],
         )  # fmt: skip
 
@@ -139,7 +142,10 @@ async def erase(ask: Ask) -> Response:
 
 
 def _rating(service: Service, opinion: Opinion) -> shapes.RatingOut:
-    return shapes.RatingOut(title=service.title(opinion.item), **opinion._asdict())
+    return shapes.RatingOut(
+        item=opinion.item, title=service.title(opinion.item), rating=opinion.rating,
+        epsilon=opinion.epsilon, changed_at=opinion.changed_at,
+    )  # fmt: skip
 
 
 def _disclosure(found: Disclosure) -> shapes.DisclosureOut:

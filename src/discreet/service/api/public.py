@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from discreet.database import ledger
 from discreet.release import CERTIFICATE
-from discreet.service.access import anyone, doors_of
+from discreet.service.access import address, anyone, doors_of
 from discreet.service.api import shapes
 from discreet.service.limits import LONGEST_SEARCH, MOST_ITEMS
 from discreet.service.problems import Problem, described
@@ -108,6 +108,7 @@ def download_release(request: Request, number: Number) -> Response:
 @router.post("/people", status_code=201, responses=described(403))
 def join(request: Request) -> shapes.NewPerson:
     """Join: a new person, with a token that is shown this once."""
-    doors_of(request).limit_joining(request)
+    doors = doors_of(request)
+    doors.limit(doors.joining, address(request))
     person, token = service_of(request).join()
     return shapes.NewPerson(person=person, token=token)

@@ -57,7 +57,7 @@ class ReleaseOut(BaseModel):
     digest: str
     scheme: str
     threshold: str
-    published_at: int = Field(description="Milliseconds since 1970, UTC.")
+    published_at: int = Field(description="To the minute, in milliseconds since 1970, UTC.")
 
 
 class NewPerson(BaseModel):
@@ -74,7 +74,7 @@ class NewToken(BaseModel):
 
 
 class RatingIn(Strict):
-    """A rating, and how private it is; without an epsilon it gets the declared default."""
+    """A rating, and how private it is; a new one without an epsilon gets the declared default."""
 
     rating: Annotated[float, Field(examples=[4])]
     epsilon: Annotated[float | None, Field(gt=0, examples=[0.1])] = None
@@ -100,6 +100,7 @@ class DisclosureOut(BaseModel):
     next: float
     release: int | None
     changed_since: bool
+    can_be_raised: bool
 
 
 class RatedOut(BaseModel):
@@ -133,11 +134,20 @@ class MeOut(BaseModel):
     ratings: int
 
 
+class AccessOut(BaseModel):
+    """A token or a browser's session; of the token itself only a hash is stored."""
+
+    kind: str
+    created_at: int
+    expires_at: int
+
+
 class ExportOut(BaseModel):
     """All that is stored about oneself."""
 
     person: str
     joined_at: int
+    accesses: list[AccessOut]
     ratings: list[RatingOut]
     disclosures: list[DisclosureOut]
 

@@ -8,6 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from discreet.errors import BusyError
 from discreet.service import problems
 from discreet.service.pages import entrance, operator, person
 from discreet.service.pages.rendering import render, wants_page
@@ -21,6 +22,8 @@ async def refused(request: Request, problem: Exception) -> Response:
     """A refusal: a page for those who look at pages, JSON for programs."""
     if isinstance(problem, RequestValidationError):
         problem = problems.invalid(problem)
+    if isinstance(problem, BusyError):
+        problem = problems.Problem(503, "busy", str(problem), {"Retry-After": "1"})
     assert isinstance(problem, HTTPException)
     if not wants_page(request):
         return await problems.refused(request, problem)

@@ -7,13 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from discreet.database import ledger, people
-from discreet.database.connection import now
+from discreet.database import ledger
 from discreet.database.people import Role
 from discreet.service.access import LONGEST_TOKEN, address, doors_of, from_our_own_page
 from discreet.service.pages.rendering import render
-from discreet.service.pages.visitors import Visitor, begin_session, end_session, home
-from discreet.service.problems import Problem, too_many
+from discreet.service.pages.visitors import (
+    Visitor,
+    begin_session,
+    end_session,
+    home,
+    new_visitor,
+)
+from discreet.service.problems import Problem
 from discreet.service.state import service_of
 from discreet.service.words import offered_levels
 
@@ -41,12 +46,10 @@ def welcome(request: Request, visitor: Visitor) -> Response:
 def join(request: Request) -> Response:
     """A new person: the token is shown on the answer, and never again."""
     _require_own_page(request)
-    doors_of(request).limit_joining(request)
-    service = service_of(request)
+    doors, service = doors_of(request), service_of(request)
+    doors.limit(doors.joining, address(request))
     person, token = service.join()
-    with service.database.reading() as connection:
-        joined = people.bearer(connection, token)
-    answer = render(request, "token.html", visitor=joined, token=token, joined=True)
+    answer = render(request, "token.html", visitor=new_visitor(person), token=token, joined=True)
     begin_session(request, answer, Role.PERSON, person)
     return answer
 
@@ -61,12 +64,8 @@ def signin_page(request: Request, visitor: Visitor) -> Response:
 def signin(request: Request, token: Annotated[str, Form(max_length=LONGEST_TOKEN)]) -> Response:
     """Sign in."""
     _require_own_page(request)
-    with service_of(request).database.reading() as connection:
-        found = people.bearer(connection, token.strip())
-    if found is None or found.expires_at <= now() or found.role == Role.MONITOR:
-        wait = doors_of(request).wrong.wait(address(request))
-        if wait:
-            raise too_many(wait)
+    found = doors_of(request).sign_in(request, token.strip())
+    if found is None:
         return render(request, "signin.html", status=401, failed=True)
     answer = RedirectResponse(home(found.role), 303)
     begin_session(request, answer, found.role, found.person)
@@ -74,10 +73,9 @@ def signin(request: Request, token: Annotated[str, Form(max_length=LONGEST_TOKEN
 
 
 @router.post("/signout")
-def signout(request: Request) -> Response:
+def signout(request: Request, visitor: Visitor) -> Response:
     """Sign out."""
-    _require_own_page(request)
-    return end_session(request)
+    return end_session(request, signed_in=visitor is not None)
 
 
 @router.get("/model")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from fastapi import APIRouter, Form, Request, UploadFile
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 
 from discreet.database import ledger
 from discreet.service import charts, programs
+from discreet.service.guard import UPLOAD
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import Operator
 from discreet.service.problems import Problem
@@ -56,20 +58,21 @@ def publication(request: Request, visitor: Operator) -> Response:
 
 @router.post("/items")
 @router.post("/ratings")
-def import_table(
-    request: Request,
-    visitor: Operator,
-    table: UploadFile,
-    replace: Annotated[bool, Form()] = False,
-) -> Response:
-    """Import a table that was chosen on the page."""
+async def import_table(request: Request, visitor: Operator) -> Response:
+    """Import a table that was chosen on the page: it is read once the operator is known."""
+    request.scope[UPLOAD] = True
+    form = await request.form(max_files=1, max_fields=5)
+    table, replace = form.get("table"), form.get("replace") == "true"
+    if not isinstance(table, UploadFile):
+        raise Problem(422, "no_table", "choose a table first")
     what = request.url.path.rsplit("/", 1)[1]
     suffix = "." + (table.filename or "").rsplit(".", 1)[-1].lower()
     if suffix not in TABLES:
         raise Problem(415, "unknown_format", f"choose a table: one of {', '.join(sorted(TABLES))}")
     with programs.spooled(suffix) as file:
-        while part := table.file.read(1 << 20):
+        while part := await table.read(1 << 20):
             file.write(part)
         file.flush()
-        result = service_of(request).programs.import_table(what, Path(file.name), replace=replace)
+        started = service_of(request).programs.import_table
+        result = await run_in_threadpool(started, what, Path(file.name), replace=replace)
     return render(request, "imported.html", visitor=visitor, what=what, result=result)

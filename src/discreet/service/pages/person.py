@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from discreet.database.opinions import Opinion
-from discreet.service.access import SESSION_COOKIE
+from discreet.service.access import session_cookie
 from discreet.service.disclosure import Disclosure, State
 from discreet.service.limits import LONGEST_SEARCH
 from discreet.service.pages.rendering import render
@@ -138,5 +138,5 @@ def erase(
         raise Problem(422, "not_confirmed", "tick the box if you want everything to be erased")
     service_of(request).erase(person)
     answer = render(request, "erased.html")
-    answer.delete_cookie(SESSION_COOKIE)
+    answer.delete_cookie(session_cookie(request))
     return answer

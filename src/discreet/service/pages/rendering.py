@@ -54,6 +54,8 @@ def render(
 
 
 def wants_page(request: Request) -> bool:
-    """Whether a person looks at the answer in a browser."""
+    """Whether a person looks at the answer in a browser; our script asks for parts alone."""
+    if request.headers.get("x-part") == "yes":
+        return False
     api = request.url.path.startswith(("/api/", "/metrics", "/healthz", "/openapi"))
     return not api and "text/html" in request.headers.get("accept", "")

@@ -9,16 +9,17 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.database import people
 from discreet.database.people import SESSION, SESSION_HOURS, Bearer, Role
-from discreet.service.access import SESSION_COOKIE, doors_of
+from discreet.service.access import address, doors_of, session_cookie
 from discreet.service.problems import Problem
-from discreet.service.state import service_of
+from discreet.service.state import service_of, still_there
 
 
 def visitor(request: Request) -> Bearer | None:
     """Whoever is signed in; None if nobody is."""
-    found = doors_of(request).holder(request, None)
+    doors = doors_of(request)
+    found = doors.holder(request, None)
     if found is None:
-        doors_of(request).limit_address(request)
+        doors.limit(doors.addresses, address(request))
     return found
 
 
@@ -52,20 +53,26 @@ def home(role: Role) -> str:
 
 def begin_session(request: Request, response: Response, role: Role, person: str | None) -> None:
     """Sign a browser in: a token of its own, which lives for hours and cannot be read there."""
-    with service_of(request).database.writing() as connection:
-        session = people.issue(connection, role, person, days=SESSION_HOURS / 24, kind=SESSION)
+    days = SESSION_HOURS / 24
+    with still_there(), service_of(request).database.writing() as connection:
+        session = people.issue(connection, role, person, days=days, kind=SESSION)
     response.set_cookie(
-        SESSION_COOKIE, session, max_age=SESSION_HOURS * 3600, httponly=True,
+        session_cookie(request), session, max_age=SESSION_HOURS * 3600, httponly=True,
         samesite="strict", secure=request.url.scheme == "https",
     )  # fmt: skip
 
 
-def end_session(request: Request) -> Response:
+def new_visitor(person: str) -> Bearer:
+    """Somebody who has just joined."""
+    return Bearer(Role.PERSON, person, 0)
+
+
+def end_session(request: Request, *, signed_in: bool) -> Response:
     """Sign a browser out."""
-    session = request.cookies.get(SESSION_COOKIE)
-    if session is not None:
+    session = request.cookies.get(session_cookie(request))
+    if signed_in and session is not None:
         with service_of(request).database.writing() as connection:
             people.revoke(connection, session)
     answer = RedirectResponse("/", 303)
-    answer.delete_cookie(SESSION_COOKIE)
+    answer.delete_cookie(session_cookie(request))
     return answer

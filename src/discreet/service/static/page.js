@@ -14,10 +14,13 @@ async function save(form, button) {
   const fields = new URLSearchParams(new FormData(form, button));
   const answer = await fetch(form.getAttribute("action"), {
     method: "POST",
-    headers: { "X-Part": "yes", Accept: "application/json, text/html;q=0.9" },
+    headers: { "X-Part": "yes" },
     body: fields,
-    redirect: "error",
   });
+  if (answer.status === 401) {
+    location.assign("/signin");
+    return;
+  }
   const text = await answer.text();
   if (!answer.ok) {
     say(reason(text));
@@ -31,7 +34,7 @@ async function save(form, button) {
   card.querySelector("button").focus({ preventScroll: true });
   const title = card.querySelector("h3").textContent;
   say(button.value === "delete" ? `Your rating of ${title} is deleted.`
-    : `Saved: ${title}. Your recommendations have followed.`);
+    : `Saved: ${title}.`);
 }
 
 function reason(text) {

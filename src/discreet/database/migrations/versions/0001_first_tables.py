@@ -14,6 +14,19 @@ depends_on = None
 def upgrade() -> None:
     """Apply."""
     op.create_table(
+        "deleted_ratings",
+        sa.Column("h1", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("h2", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.PrimaryKeyConstraint("h1", "h2", name=op.f("pk_deleted_ratings")),
+        comment="Keyed hashes of pairs whose owner took the rating back: no import brings it back.",
+    )
+    op.create_table(
+        "erased_people",
+        sa.Column("digest", sa.String(length=64), nullable=False),
+        sa.PrimaryKeyConstraint("digest", name=op.f("pk_erased_people")),
+        comment="Keyed hashes of ids whose owner was erased: nobody gets them again.",
+    )
+    op.create_table(
         "items",
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column(
@@ -48,7 +61,7 @@ def upgrade() -> None:
         sa.Column("name", sa.String(length=40), nullable=False),
         sa.Column("value", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_settings")),
-        comment="The declaration (public), the ledger's key (secret), the catalogue's version.",
+        comment="The declaration (public), the ledger's key (secret), the catalogue's version, ...",
     )
     op.create_table(
         "assessments",
@@ -71,6 +84,9 @@ def upgrade() -> None:
         sa.Column("rating", sa.Float(precision=53), nullable=False),
         sa.Column("epsilon", sa.Float(precision=53), nullable=False),
         sa.Column("changed_at", sa.BigInteger(), nullable=False),
+        sa.Column(
+            "revision", sa.BigInteger(), nullable=False, comment="Random, new with every change."
+        ),
         sa.ForeignKeyConstraint(["item"], ["items.id"], name=op.f("fk_ratings_item")),
         sa.ForeignKeyConstraint(
             ["person"], ["people.id"], name=op.f("fk_ratings_person"), ondelete="CASCADE"
@@ -95,7 +111,13 @@ def upgrade() -> None:
         sa.Column("level", sa.Float(precision=53), nullable=False),
         sa.Column("spent", sa.Float(precision=53), nullable=False),
         sa.Column("delta", sa.Float(precision=53), nullable=False),
-        sa.Column("release", sa.Integer(), nullable=False, comment="The latest."),
+        sa.Column("release", sa.Integer(), nullable=True, comment="The latest, if there was one."),
+        sa.Column(
+            "revision",
+            sa.BigInteger(),
+            nullable=False,
+            comment="Of the rating that was counted last.",
+        ),
         sa.ForeignKeyConstraint(["release"], ["releases.number"], name=op.f("fk_spends_release")),
         sa.PrimaryKeyConstraint("h1", "h2", name=op.f("pk_spends")),
         comment="The ledger: keyed hashes of pairs, kept also when a person is erased.",

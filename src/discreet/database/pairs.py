@@ -1,0 +1,26 @@
+"""Pairs by their keyed hashes: how the ledger names a rating that may be gone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from sqlalchemy.engine import Connection
+
+from discreet.database.declaration import ledger_key
+from discreet.privacy.hashing import pair_hashes
+
+Hashes = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+def hashes_of_one(connection: Connection, person: str, items: Sequence[str] | pl.Series) -> Hashes:
+    """The hashes of one person's pairs."""
+    return pair_hashes(
+        ledger_key(connection),
+        pl.Series("user", [person], dtype=pl.String),
+        pl.Series("item", items, dtype=pl.String),
+        np.zeros(len(items), dtype=np.int32),
+        np.arange(len(items), dtype=np.int32),
+    )

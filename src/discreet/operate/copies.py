@@ -1,0 +1,51 @@
+"""Copies: a backup that holds the ledger whole, and what to do after an older one was restored."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from discreet.database import ledger, mark
+from discreet.database.connection import Database
+from discreet.database.declaration import Declaration
+from discreet.errors import DatabaseError, OutputError
+from discreet.operate.publish import read_moment
+
+
+def back_up(database: Database, target: Path) -> None:
+    """Copy a SQLite database, as of one moment, into a new file that only its owner can read."""
+    if not database.sqlite:
+        raise DatabaseError("PostgreSQL has its own: pg_dump --format=custom, as of one moment")
+    place = target.expanduser().resolve()
+    try:
+        os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise OutputError(f"cannot write the backup {place}: {error.strerror}") from None
+    with database.engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        driver.execute("VACUUM INTO ?", (str(place),))
+
+
+def charge_in_full(database: Database, declared: Declaration) -> int:
+    """After an older copy was restored: no rating in it will ever be counted again.
+
+    What was counted since the copy was made is unknown; so every pair is taken to have spent all
+    it could. Returns how many pairs there are.
+    """
+    moment = read_moment(database, declared)
+    data, spends = moment.ratings, moment.spends
+    assert data.timestamp is not None
+    costs = ledger.Costs(
+        moment.hashes,
+        np.full(len(data), declared.max_level),
+        np.maximum(declared.max_level - spends.epsilon, 0.0),
+        np.maximum(declared.delta - spends.delta, 0.0),
+        data.timestamp,
+    )
+    with database.writing() as connection:
+        ledger.add_spends(connection, costs, None)
+    mark.lift(database)
+    return len(data)
