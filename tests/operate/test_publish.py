@@ -1,5 +1,6 @@
 """Publishing from the database: once, within a lifetime's budget, visible or without a trace."""
 
+import datetime
 import os
 import random
 import signal
@@ -13,13 +14,14 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from discreet.database import ledger, opinions, people
+from discreet.database import catalogue, ledger, opinions, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, establish, ledger_key
-from discreet.database.schema import spends
+from discreet.database.schema import metadata, spends
 from discreet.errors import DataError, DiscreetError, LedgerError, SpecError
 from discreet.items import Items
 from discreet.operate.assess import assess
+from discreet.operate.copies import back_up, charge_in_full
 from discreet.operate.publish import preview, publish, read_moment
 from discreet.operate.tables import add_items, add_ratings, import_ratings
 from discreet.privacy.ledger import Ledger
@@ -87,17 +89,18 @@ def test_a_rating_is_counted_once_and_never_beyond_its_level(database: Database)
 def test_erasing_gives_no_budget_back_and_leaves_only_hashes(database: Database) -> None:
     declared = establish(database)
     add_items(database, films())
-    for _ in range(2):
-        with database.writing() as connection:
-            people.new_person(connection, "ann")
-            opinions.put(connection, "ann", "100", 5.0, 0.3)
-        publish(database, declared)
-        with database.writing() as connection:
-            people.erase(connection, "ann")
+    with database.writing() as connection:
+        people.new_person(connection, "ann")
+        opinions.put(connection, "ann", "100", 5.0, 0.3)
+    publish(database, declared)
+    with database.writing() as connection:
+        people.erase(connection, "ann")
+    publish(database, declared)
     assert spent(database)["pairs"] == 1
     assert spent(database)["total"] == pytest.approx(0.3, abs=1e-5)
     with database.reading() as connection:
-        assert "ann" not in str(connection.execute(sa.select(spends)).all())
+        for table in metadata.sorted_tables:
+            assert "'ann'" not in str(connection.execute(sa.select(table)).all())
 
 
 def test_a_publication_without_ratings_is_a_publication(database: Database) -> None:
@@ -173,7 +176,7 @@ def test_the_assessment_is_kept_for_the_operator(database: Database, small: Rati
         ("ann,100,4,0", "epsilon must be finite and > 0"),
         ("ann,nothing,4,0.1", "'nothing' is not in the catalogue"),
         ("ann,100,4,0.1\nann,100,3,0.1", "two ratings of one pair"),
-        (f"{'a' * 300},100,4,0.1", "at most 200 letters"),
+        (f"{'a' * 300},100,4,0.1", "1 to 200 letters"),
     ],
 )
 def test_a_bad_table_is_refused_as_a_whole(
@@ -196,14 +199,108 @@ def test_an_import_keeps_what_people_said_unless_told(sqlite: Database, tmp_path
     with sqlite.writing() as connection:
         people.new_person(connection, "ann")
         opinions.put(connection, "ann", "100", 1.0, 1.0)
-    assert import_ratings(sqlite, declared, table) == 2
+    assert import_ratings(sqlite, declared, table) == (2, 0)
     with sqlite.reading() as connection:
         assert {o.item: (o.rating, o.epsilon) for o in opinions.of(connection, "ann")} == {
             "100": (1.0, 1.0), "101": (5.0, declared.usual_level),
         }  # fmt: skip
     import_ratings(sqlite, declared, table, replace=True)
     with sqlite.reading() as connection:
-        assert {o.rating for o in opinions.of(connection, "ann")} == {5.0}
+        own = opinions.of(connection, "ann")
+        # Replaced, but at the smaller level of the two: nobody's is raised behind their back.
+        assert {(o.rating, o.epsilon) for o in own} == {(5.0, declared.usual_level)}
+
+
+def test_an_import_does_not_undo_what_people_decided(database: Database, tmp_path: Path) -> None:
+    declared = establish(database)
+    add_items(database, films())
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item,rating\nann,100,5\nann,101,5\nbob,100,5\nzoe,100,5\n")
+    import_ratings(database, declared, table)
+    with database.writing() as connection:
+        opinions.remove(connection, "ann", "100")
+        people.erase(connection, "bob")
+    for replace in (False, True):
+        assert import_ratings(database, declared, table, replace=replace) == (4, 2)
+        moment = read_moment(database, declared)
+        assert moment.ratings.users.values.to_list() == ["ann", "zoe"]
+        assert len(moment.ratings) == 2
+    with database.writing() as connection:
+        opinions.put(connection, "ann", "100", 1.0, 0.1)  # their own change of mind counts
+    assert import_ratings(database, declared, table) == (4, 2)
+    assert len(read_moment(database, declared).ratings) == 3
+
+
+def test_nobody_gets_the_id_of_somebody_who_was_erased(database: Database) -> None:
+    establish(database)
+    with database.writing() as connection:
+        people.new_person(connection, "ann")
+        people.erase(connection, "ann")
+    with database.writing() as connection, pytest.raises(DataError, match="was erased"):
+        people.new_person(connection, "ann")
+
+
+def test_an_older_copy_does_not_publish_until_it_is_charged(
+    sqlite: Database, small: Ratings, tmp_path: Path
+) -> None:
+    declared = filled(sqlite, small)
+    publish(sqlite, declared)
+    back_up(sqlite, tmp_path / "copy.db")
+    assert (tmp_path / "copy.db").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(DiscreetError, match="cannot write the backup"):
+        back_up(sqlite, tmp_path / "copy.db")
+    with sqlite.writing() as connection:
+        opinions.put(connection, "u1", "129", 5.0, 1.0)
+    publish(sqlite, declared)
+    sqlite.close()
+    for name in ("club.db", "club.db-wal", "club.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / "copy.db").rename(tmp_path / "club.db")
+    with pytest.raises(LedgerError, match="restored from an older copy"):
+        publish(sqlite, declared)
+    assert charge_in_full(sqlite, declared) == len(small)
+    assert publish(sqlite, declared)[0].number == 2
+    assert spent(sqlite)["mean"] == pytest.approx(declared.max_level)
+    assert preview(sqlite, declared)["spending"] == 0
+
+
+def test_the_server_is_told_to_be_durable(database: Database) -> None:
+    with database.reading() as connection:
+        if database.sqlite:
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+        else:
+            assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"item": ["z"], "genres": ["Drama"]}, {"item": ["z"], "year": [float("inf")]},
+        {"item": ["z"], "year": ["unknown"]}, {"item": ["z"], "title": [7]},
+        {"item": ["a\x00b"]}, {"item": ["z" * 300]}, {"item": ["z"], "title": ["a\x00b"]},
+        {"item": ["z"], "when": [datetime.date(2020, 1, 1)]},
+    ],
+)  # fmt: skip
+def test_an_item_table_that_does_not_go_with_the_catalogue_is_refused(
+    sqlite: Database, table: dict[str, list[object]]
+) -> None:
+    declared = establish(sqlite)
+    add_items(sqlite, films())
+    with pytest.raises(DataError):
+        add_items(sqlite, Items.from_frame(pl.DataFrame(table)))
+    assert len(read_moment(sqlite, declared).items) == 30
+
+
+def test_mending_an_item_keeps_what_the_table_does_not_name(database: Database) -> None:
+    establish(database)
+    add_items(database, films())
+    add_items(database, Items.from_frame(pl.DataFrame({"item": ["100"], "year": [2001]})))
+    with database.reading() as connection:
+        items = catalogue.read(connection)
+    assert items is not None
+    assert items.frame.row(0, named=True) == {
+        "item": "100", "title": "Film 0", "year": 2001, "genres": ["Drama"],
+    }  # fmt: skip
 
 
 def test_levels_that_are_not_offered_never_reach_a_publication(sqlite: Database) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import threading
+import time
 from collections.abc import Iterator
 from io import StringIO
 from typing import Any
@@ -145,6 +147,7 @@ def test_logs_hold_no_rating_token_id_or_address(small_club: Club) -> None:
     logs.set_up(written)
     try:
         small_club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4.125, "epsilon": 0.625})
+        assert written.getvalue() == ""  # how often people rate is a secret number
         small_club("u1", "GET", "/api/catalogue?search=secretword")
         small_club("wrong-token", "GET", "/api/me")
         small_club.app.state.service.shelves.search = None  # a defect nobody expected
@@ -156,7 +159,7 @@ def test_logs_hold_no_rating_token_id_or_address(small_club: Club) -> None:
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
     assert {line["event"] for line in lines} >= {"request", "unexpected"}
     routes = [line["route"] for line in lines if line["event"] == "request"]
-    assert routes[0] == "/api/me/ratings/{item:path}"
+    assert routes == ["/api/catalogue", "/api/catalogue"]
     text = written.getvalue()
     for secret in ("4.125", "0.625", "129", "secretword", "wrong-token", "u1", "testclient",
                    *small_club.tokens.values()):  # fmt: skip
@@ -172,6 +175,47 @@ def test_a_lost_database_is_a_health_problem_not_a_traceback(
     monkeypatch.setattr(Database, "reading", lost)
     answer = small_club(None, "GET", "/healthz")
     assert (answer.status_code, answer.json()) == (503, {"status": "no database"})
+
+
+def test_a_large_body_is_read_for_the_operator_alone(small_club: Club) -> None:
+    large = b" " * 100_000
+    for path in ("/api/me/ratings/x/operator/items", "/api/me/ratings/129"):
+        answer = small_club(None, "PUT", path, content=large, headers=JSON)
+        assert answer.status_code == 413
+    table = {"content-type": "text/csv"}
+    for who, status in ((None, 401), ("u1", 403)):
+        path = "/api/operator/ratings"
+        assert small_club(who, "POST", path, content=large, headers=table).status_code == status
+    rows = b"item,title\n" + b"\n".join(b"%d,Film %d" % (k, k) for k in range(2000, 9000))
+    assert len(rows) > 64 * 1024
+    added = small_club("operator", "POST", "/api/operator/items", content=rows, headers=table)
+    assert added.json() == {"new": 7000}
+    signed_in(small_club, "u1")
+    files = {"table": ("ratings.csv", large)}
+    answer = small_club.client.post("/operator/ratings", files=files, headers=OUR_PAGE)
+    assert answer.status_code == 403
+
+
+def test_a_line_of_writers_that_grows_too_long_is_told_to_come_back(small_club: Club) -> None:
+    database = small_club.database
+    answers: list[int] = []
+
+    def write() -> None:
+        bearer = {"Authorization": f"Bearer {small_club.tokens['u1']}"}
+        answer = small_club.client.put("/api/me/ratings/129", json={"rating": 4}, headers=bearer)
+        answers.append(answer.status_code)
+
+    writers = [threading.Thread(target=write) for _ in range(30)]
+    with database.writing():
+        for writer in writers:
+            writer.start()
+        while len(answers) < 5:
+            time.sleep(0.01)
+        assert set(answers) == {503}
+        assert small_club.client.get("/healthz").status_code == 200  # others go on
+    for writer in writers:
+        writer.join()
+    assert set(answers) == {200, 503}
 
 
 def test_secure_delete_overwrites_what_is_erased(sqlite: Database) -> None:

@@ -139,6 +139,32 @@ def test_one_person_cannot_keep_the_service_busy(sqlite: Database, small: Rating
         assert club("u2", "GET", "/api/me").status_code == 200
 
 
+def test_signing_in_and_guessing_sessions_are_limited(sqlite: Database, small: Ratings) -> None:
+    limits = Limits(joining=Rate(0.01, 3), address=UNLIMITED, wrong_tokens=Rate(0.01, 4))
+    with open_club(sqlite, small, limits) as club:
+        form = {"token": club.tokens["u1"]}
+        statuses = [
+            club.client.post("/signin", data=form, headers=OUR_PAGE).status_code for _ in range(5)
+        ]
+        assert statuses == [303, 303, 303, 429, 429]
+        statuses = []
+        for k in range(6):
+            club.client.cookies.clear()
+            club.client.cookies.set("discreet-session", f"guess-{k}")
+            statuses.append(club.client.get("/api/me").status_code)
+        assert statuses == [401, 401, 401, 401, 429, 429]
+
+
+def test_a_person_called_operator_is_a_person(sqlite: Database, small: Ratings) -> None:
+    limits = Limits(person=Rate(0.01, 5))
+    with open_club(sqlite, small, limits) as club:
+        made = club("operator", "POST", "/api/operator/people", json={"person": "operator"})
+        for _ in range(6):
+            last = club(made.json()["token"], "GET", "/api/me")
+        assert last.status_code == 429
+        assert club("operator", "GET", "/api/operator/ledger").status_code == 200
+
+
 def test_joining_and_looking_are_limited_by_address(sqlite: Database, small: Ratings) -> None:
     limits = Limits(joining=Rate(0.01, 2), address=Rate(0.01, 20))
     with open_club(sqlite, small, limits) as club:

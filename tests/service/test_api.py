@@ -19,13 +19,21 @@ def own_rows(ratings: Ratings, user: str) -> dict[str, float]:
     return {str(i): float(r) for i, r in zip(mine["item"], mine["rating"], strict=True)}
 
 
-def test_ratings_are_put_changed_and_deleted(club: Club) -> None:
+def own_level(ratings: Ratings, user: str, item: str) -> float | None:
+    frame = ratings.to_frame()
+    found = frame.filter((frame["user"] == user) & (frame["item"].cast(str) == item))
+    return float(found["epsilon"][0]) if found.height else None
+
+
+def test_ratings_are_put_changed_and_deleted(club: Club, small: Ratings) -> None:
     put = club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4, "epsilon": 0.3})
     assert put.status_code == 200
     assert put.json()["disclosure"]["state"] == "waiting"
     assert put.json()["disclosure"]["next"] == pytest.approx(0.3)
     changed = club("u1", "PUT", "/api/me/ratings/129", json={"rating": 2})
-    assert changed.json()["rating"]["epsilon"] == 0.1  # the declared default
+    assert changed.json()["rating"]["epsilon"] == 0.3  # the level stays as it was chosen
+    new = club("u1", "PUT", "/api/me/ratings/128", json={"rating": 2})
+    assert new.json()["rating"]["epsilon"] in (0.1, own_level(small, "u1", "128"))
     read = club("u1", "GET", "/api/me/ratings/129").json()
     assert read["rating"]["rating"] == 2
     assert club("u1", "DELETE", "/api/me/ratings/129").status_code == 204
@@ -95,6 +103,24 @@ def test_a_new_token_ends_the_old_one(small_club: Club) -> None:
     assert small_club(new, "GET", "/api/me").json()["person"] == "u1"
 
 
+def test_an_erased_persons_id_is_nobodys_afterwards(small_club: Club) -> None:
+    small_club("u1", "DELETE", "/api/me")
+    again = small_club("operator", "POST", "/api/operator/people", json={"person": "u1"})
+    assert again.status_code == 422
+    assert "was erased" in again.json()["error"]["message"]
+
+
+def test_what_was_erased_is_overwritten_on_disk(sqlite: Database, small: Ratings) -> None:
+    with open_club(sqlite, small) as club:
+        person = club(None, "POST", "/api/people").json()
+        club(person["token"], "PUT", "/api/me/ratings/100", json={"rating": 4})
+        place = Path(sqlite.url.database or "")
+        files = [place, place.with_name(place.name + "-wal")]
+        assert any(person["person"].encode() in f.read_bytes() for f in files)
+        club(person["token"], "DELETE", "/api/me")
+        assert not any(person["person"].encode() in f.read_bytes() for f in files)
+
+
 def test_joining_shows_a_token_once(club: Club) -> None:
     joined = club(None, "POST", "/api/people")
     assert joined.status_code == 201
@@ -142,7 +168,7 @@ def test_tables_are_imported(small_club: Club) -> None:
     assert club(None, "GET", "/api/catalogue?search=nine").json()["items"][0]["item"] == "900"
     table = b"user,item,rating,epsilon\nu1,900,5,0.3\nnewcomer,900,1,0.1\n"
     read = club("operator", "POST", "/api/operator/ratings", headers=csv, content=table)
-    assert read.json() == {"rows": 2}
+    assert read.json() == {"rows": 2, "skipped": 0}
     assert club("u1", "GET", "/api/me/ratings/900").json()["rating"]["epsilon"] == 0.3
     token = club("operator", "POST", "/api/operator/people", json={"person": "newcomer"})
     mine = club(token.json()["token"], "GET", "/api/me/ratings").json()
