@@ -132,10 +132,8 @@ class Connection:
         self.writer.write(head.encode() + body)
         answer = await self.reader.readuntil(b"\r\n\r\n")
         status = int(answer[9:12])
-        length = next(
-            (int(line[15:]) for line in answer.lower().split(b"\r\n") if line[:15] == b"content-length:"),
-            0,
-        )  # fmt: skip
+        lines = answer.lower().split(b"\r\n")
+        length = next((int(x[15:]) for x in lines if x.startswith(b"content-length:")), 0)
         return status, await self.reader.readexactly(length)
 
     def close(self) -> None:
@@ -164,8 +162,9 @@ class Seen:
         for kind, times in (("recommendations", self.reads), ("writes", self.writes)):
             if times:
                 p50, p99 = np.percentile(times, [50, 99]) * 1000
-                row |= {f"{kind}/s": round(len(times) / seconds), f"{kind} p50 ms": round(p50, 1),
-                        f"{kind} p99 ms": round(p99, 1), f"{kind} max ms": round(max(times) * 1000)}  # fmt: skip
+                row[f"{kind}/s"] = round(len(times) / seconds)
+                row[f"{kind} p50 ms"], row[f"{kind} p99 ms"] = round(p50, 1), round(p99, 1)
+                row[f"{kind} max ms"] = round(max(times) * 1000)
         return row
 
 
@@ -284,9 +283,12 @@ def run_kills(folder: Path, words: argparse.Namespace) -> None:
         assert [r.certificate.digest for r in whole] == [e.digest for e in entries]
         assert last <= len(entries)
         show(
-            {"kill": round_ + 1, "acknowledged": len(seen.acknowledged), "lost": lost(setting, seen),
-             "releases": len(entries), "latest release in the ledger": last,
-             "pairs that spent": int(totals["pairs"]), "most spent": round(totals["largest"], 6)}
+            {
+                "kill": round_ + 1, "acknowledged": len(seen.acknowledged),
+                "lost": lost(setting, seen), "releases": len(entries),
+                "latest release in the ledger": last, "pairs that spent": int(totals["pairs"]),
+                "most spent": round(totals["largest"], 6),
+            }
         )  # fmt: skip
     service.stop()
 

@@ -28,6 +28,7 @@ class Opinion(NamedTuple):
 _OF_ONE = sa.select(*(ratings.c[name] for name in Opinion._fields)).where(
     ratings.c.person == sa.bindparam("who")
 )
+_VALUES = sa.select(ratings.c.item, ratings.c.rating).where(ratings.c.person == sa.bindparam("who"))
 _ONE = _OF_ONE.where(ratings.c.item == sa.bindparam("what"))
 
 
@@ -53,6 +54,11 @@ def of(connection: Connection, person: str) -> list[Opinion]:
     """All ratings of one person, latest first."""
     rows = connection.execute(_OF_ONE, {"who": person}).all()
     return sorted((Opinion._make(row) for row in rows), key=lambda o: (-o.changed_at, o.item))
+
+
+def values(connection: Connection, person: str) -> Sequence[Any]:
+    """One person's pairs (item, rating): all that recommending needs."""
+    return connection.execute(_VALUES, {"who": person}).all()
 
 
 def one(connection: Connection, person: str, item: str) -> Opinion | None:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from discreet.database import catalogue, ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import catalogue_version
-from discreet.database.opinions import Opinion
 from discreet.items import Items
 from discreet.recommend import Own, fold_in, top_n
 from discreet.release import Release
@@ -54,13 +53,14 @@ class Model:
         object.__setattr__(self, "ids", [str(id_) for id_ in self.release.item_ids.values])
         object.__setattr__(self, "rows", {id_: row for row, id_ in enumerate(self.ids)})
 
-    def recommend(self, own: Sequence[Opinion], n: int) -> list[Pick]:
+    def recommend(self, own: Sequence[tuple[str, float]], n: int) -> list[Pick]:
         """The n best unrated items for a person, from that person's own ratings alone."""
-        known = sorted((self.rows[o.item], o.rating) for o in own if o.item in self.rows)
+        known = sorted((self.rows[item], rating) for item, rating in own if item in self.rows)
+        rows, ratings = zip(*known, strict=True) if known else ((), ())
         mine = Own(
             np.array([0, len(known)], dtype=np.int64),
-            np.array([row for row, _ in known], dtype=np.int32),
-            np.array([rating for _, rating in known], dtype=np.float64),
+            np.array(rows, dtype=np.int32),
+            np.array(ratings, dtype=np.float64),
         )
         people = fold_in(self.release.shelf, mine, self.release.fold_in, threads=1)
         _, best, score = top_n(self.release.shelf, people, mine, n, threads=1)

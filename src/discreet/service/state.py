@@ -88,7 +88,9 @@ class Service:
     def recommend(self, person: str, n: int) -> tuple[Model, list[Pick]]:
         """From a person's own ratings, as they are now, and the latest release."""
         model = self.model()
-        return model, model.recommend(self.own(person), n)
+        with self.database.reading() as connection:
+            own = opinions.values(connection, person)
+        return model, model.recommend(own, n)
 
     def disclosures(
         self, person: str, own: list[Opinion], *, deleted: bool = False

@@ -46,7 +46,9 @@ def _picks(service: Service, own: list[Opinion]) -> list[tuple[Card | None, floa
     if model is None:
         return None
     cards = service.shelves.catalogue.cards
-    return [(cards.get(pick.item), pick.score) for pick in model.recommend(own, 10)]
+    return [
+        (cards.get(pick.item), pick.score) for pick in model.recommend([o[:2] for o in own], 10)
+    ]
 
 
 @router.get("/rate")
