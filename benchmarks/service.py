@@ -156,6 +156,8 @@ class Seen:
     writes: list[float] = field(default_factory=list)
     errors: list[int] = field(default_factory=list)
     acknowledged: dict[tuple[str, str], float] = field(default_factory=dict)
+    unanswered: dict[tuple[str, str], float] = field(default_factory=dict)
+    """Sent after that, and not answered: they may be there or not."""
 
     def line(self, name: str, seconds: float) -> dict[str, Any]:
         row: dict[str, Any] = {"what": name, "errors": len(self.errors)}
@@ -185,9 +187,11 @@ async def load(
             if chance.random() < write_share:
                 item, value = chance.choice(items), float(chance.randint(1, 5))
                 body = json.dumps({"rating": value, "epsilon": 0.3}).encode()
+                seen.unanswered[person, item] = value
                 status, _ = await connection.ask(
                     "PUT", f"/api/me/ratings/{item}", setting.tokens[person], body
                 )
+                del seen.unanswered[person, item]
                 if status == 200:
                     seen.acknowledged[person, item] = value
                     seen.writes.append(time.perf_counter() - began)
@@ -220,12 +224,15 @@ async def releases() -> int:
 
 
 def lost(setting: Setting, seen: Seen) -> int:
-    """Ratings that were acknowledged and are not there, as they were last acknowledged."""
+    """Ratings that were acknowledged and are not there, nor a later one that was not answered."""
     c = schema.ratings.c
     with setting.database.reading() as connection:
         rows = connection.execute(sa.select(c.person, c.item, c.rating)).all()
     stored = {(row.person, row.item): row.rating for row in rows}
-    return sum(stored.get(pair) != value for pair, value in seen.acknowledged.items())
+    return sum(
+        stored.get(pair) not in (value, seen.unanswered.get(pair, value))
+        for pair, value in seen.acknowledged.items()
+    )
 
 
 def show(row: dict[str, Any]) -> None:

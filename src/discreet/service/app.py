@@ -18,6 +18,7 @@ from discreet import __version__
 from discreet.database import ledger
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration
+from discreet.database.pairs import hashes_of_one
 from discreet.errors import BusyError
 from discreet.service import logs, pages
 from discreet.service.access import Doors, require_monitor
@@ -96,7 +97,7 @@ def metrics_page(request: Request) -> Response:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
-    await run_in_threadpool(lambda: service.shelves.model)  # the first visitor need not wait
+    await run_in_threadpool(_warm, service)
     keeper = asyncio.create_task(_keep_schedule(service))
     logs.event("started", version=__version__)
     yield
@@ -106,6 +107,14 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(service.programs.stop)
     service.database.close()
     logs.event("stopped")
+
+
+def _warm(service: Service) -> None:
+    """Load release and compiled code now: the first visitor need not wait for them."""
+    if service.shelves.model is None:
+        logs.event("no release yet")
+    with service.database.reading() as connection:
+        hashes_of_one(connection, "nobody", ["nothing"])
 
 
 async def _keep_schedule(service: Service) -> None:
