@@ -1,0 +1,71 @@
+"""discreet operate: the operator's commands on a database."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.database.connection import Database
+from discreet.database.declaration import establish
+
+
+def run(url: str, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "discreet", "operate", *words], text=True, input=given,
+        capture_output=True, env={**os.environ, "DISCREET_DATABASE": url}, check=False,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    database = Database(tmp_path / "club.db")
+    establish(database)
+    database.close()
+    return str(tmp_path / "club.db")
+
+
+def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Path) -> None:
+    items, ratings = tmp_path / "items.csv", tmp_path / "ratings.csv"
+    items.write_text("item,title\n1,One\n2,Two\n3,Three\n")
+    ratings.write_text("user,item,rating,epsilon\nann,1,5,0.3\nann,2,1,1\nbob,1,3,0.1\n")
+    assert run(url, "items", str(items)).stdout == "3 new items in the catalogue.\n"
+    assert run(url, "ratings", str(ratings)).stdout == "3 ratings read.\n"
+    preview = json.loads(run(url, "preview", "--json").stdout)
+    assert preview["spending"] == 3
+    assert run(url, "publish", "--no-assess").stdout.startswith("Release 1 is out")
+    ledger = run(url, "ledger")
+    assert "3 pairs" in ledger.stdout
+    assert "Secret" in ledger.stdout
+    assert "0 of 3 ratings" in run(url, "preview").stdout
+    person = run(url, "person", "ann").stdout.splitlines()
+    assert person[0].startswith("discreet-person-")
+    assert person[1] == "Shown once: keep it safe."
+    assert "It has ended" in run(url, "revoke", given=person[0] + "\n").stdout
+    assert "nobody has this token" in run(url, "revoke", given=person[0] + "\n").stderr
+    assert run(url, "backup", str(tmp_path / "copy.db")).returncode == 0
+    assert "3 ratings are charged" in run(url, "restored").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["publish"], "the catalogue is empty"),
+        (["token", "king"], "role must be one of"),
+        (["items", "nothing.csv"], "nothing.csv"),
+        (["person", "a\nb"], "letters that can be shown"),
+    ],
+)
+def test_a_refusal_is_one_line_without_a_traceback(url: str, words: list[str], reason: str) -> None:
+    ended = run(url, *words)
+    assert ended.returncode == 1
+    assert reason in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_database_that_is_not_there_is_named(tmp_path: Path) -> None:
+    ended = run(str(tmp_path / "none.db"), "ledger")
+    assert ended.returncode == 1
+    assert "check the path" in ended.stderr
