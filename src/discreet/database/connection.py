@@ -105,7 +105,9 @@ class Database:
             with self.engine.connect() as connection:
                 driver = connection.connection.driver_connection
                 assert driver is not None
+                driver.execute("PRAGMA busy_timeout = 1000")  # not for long: a reader may be slow
                 driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                driver.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

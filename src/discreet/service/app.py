@@ -53,6 +53,7 @@ def create_app(
     )  # fmt: skip
     app = FastAPI(
         title="Discreet", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None,
+        redirect_slashes=False,
         description="A recommender that keeps every rating as private as the person who gave it "
         "asked for. People send their personal token, the operator another: Authorization: "
         "Bearer TOKEN.",
