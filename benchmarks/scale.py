@@ -105,7 +105,7 @@ def main() -> None:
     counts = [10**6 * int(m) for m in sys.argv[1:] or ("1", "10", "100")]
     results: dict[str, list[tuple[int, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for work, sizes in dict.fromkeys(WORK, counts) | {EXACT: counts[:1]}.items():
+        for work, sizes in (dict.fromkeys(WORK, counts) | {EXACT: counts[:1]}).items():
             for count in sizes:
                 done = subprocess.run(
                     [sys.executable, __file__, work, str(count), folder],

@@ -145,17 +145,14 @@ def _spread(X: Array, R: Array, Omega: Array) -> Array:
     starts = np.unique(np.linspace(0, len(R), _NOISE_GROUPS + 1).astype(int)[:-1])
     sizes = np.diff(np.append(starts, len(R)))[:, None]
     r = np.add.reduceat(R[order], starts)[:, None] / sizes
-    D = X.shape[1]
     squares = np.stack([x.T @ x for x in np.split(X[order], starts[1:])])
     for _ in range(_EM_STEPS):
         values, Q = np.linalg.eigh(Omega)
         values = np.maximum(values, 1e-12)
         share = values / (values + r)
-        # Q' S Q of every group, S symmetric, by two large products instead of many small ones.
-        half = (squares.reshape(-1, D) @ Q).reshape(-1, D, D).transpose(0, 2, 1)
-        turned = (half.reshape(-1, D) @ Q).reshape(-1, D * D)
-        pairs = (share[:, :, None] * share[:, None, :]).reshape(-1, D * D)
-        explained = np.einsum("gk,gk->k", turned, pairs).reshape(D, D)
+        # Many small products, which BLAS does without waking its other threads.
+        turned = Q.T @ squares @ Q
+        explained = (share[:, :, None] * turned * share[:, None, :]).sum(axis=0)
         left = np.diag((sizes * values * (1 - share)).sum(axis=0))
         Omega = Q @ ((explained + left) / len(R)) @ Q.T
     return Omega
