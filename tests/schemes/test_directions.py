@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 from discreet.schemes import directions
 
 
-def plain(X: NDArray[np.float64], R: NDArray[np.float64], Omega: NDArray[np.float64]) -> NDArray[np.float64]:
+def plain(
+    X: NDArray[np.float64], R: NDArray[np.float64], Omega: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """EM with every item's own noise: X_j ~ N(0, Omega) + N(0, R_j I)."""
     for _ in range(directions._EM_STEPS):
         total = np.zeros_like(Omega)

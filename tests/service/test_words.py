@@ -57,7 +57,7 @@ def test_a_chart_of_bars_is_as_high_as_its_values() -> None:
     heights = [mark.height for mark in chart.marks]
     assert heights[0] == pytest.approx(2 * heights[2])
     assert heights[1] == 0
-    assert [tick.label for tick in chart.x_ticks] == ["1", "2", "3"]
+    assert [tick.label for tick in chart.x_ticks] == ["1 · 1 Jan", "2 · 1 Jan", "3 · 1 Jan"]
     assert charts.timeline([], {}).marks == []
 
 

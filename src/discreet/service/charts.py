@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from discreet.database.ledger import ReleaseEntry
@@ -44,8 +45,14 @@ class Chart(NamedTuple):
 def timeline(releases: Sequence[ReleaseEntry], counted: Mapping[int, int]) -> Chart:
     """For every release, how many pairs it counted that no later one has counted again."""
     shown = list(releases)[-24:]
-    values = [counted.get(entry.number, 0) for entry in shown]
-    return _bars([(f"{entry.number}", value) for entry, value in zip(shown, values, strict=True)])
+    dated = len(shown) <= 8
+    return _bars([(_label(entry, dated), counted.get(entry.number, 0)) for entry in shown])
+
+
+def _label(entry: ReleaseEntry, dated: bool) -> str:
+    if not dated:
+        return str(entry.number)
+    return f"{entry.number} · {datetime.fromtimestamp(entry.published_at / 1000, UTC):%-d %b}"
 
 
 def budget(spread: Sequence[tuple[float, float, int]]) -> Chart:
