@@ -10,6 +10,8 @@ import polars as pl
 from discreet.errors import DataError
 from discreet.ids import Ids, id_series
 
+_OF_RATINGS = {"user", "person", "rating", "epsilon"}
+
 
 @dataclass(frozen=True, eq=False)
 class Items:
@@ -31,6 +33,12 @@ class Items:
             raise DataError(
                 f"no column 'item' in the item table: it has "
                 f"{', '.join(map(repr, frame.columns))}; rename the one that names the item"
+            )
+        personal = _OF_RATINGS.intersection(name.lower() for name in frame.columns)
+        if personal:
+            raise DataError(
+                f"this looks like a ratings table: it has a column {min(personal)!r}, and every "
+                "column of an item table is published with the release"
             )
         if frame.height == 0:
             raise DataError("the item table is empty: it needs at least one row")

@@ -146,6 +146,7 @@ def test_joining_shows_the_token_once(browser: Any, club: Any) -> None:
     browser.find_element("css selector", "form[action='/join'] button").click()
     wait(browser, "return document.getElementById('token') !== null")
     token = browser.find_element("id", "token").get_attribute("value")
+    assert "You are person-" in browser.find_element("tag name", "main").text
     assert token.startswith("discreet-person-")
     browser.find_element("link text", "I have kept it: go on").click()
     wait(browser, "return location.pathname == '/rate'")

@@ -30,9 +30,11 @@ def url(tmp_path: Path) -> str:
 def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Path) -> None:
     items, ratings = tmp_path / "items.csv", tmp_path / "ratings.csv"
     items.write_text("item,title\n1,One\n2,Two\n3,Three\n")
-    ratings.write_text("user,item,rating,epsilon\nann,1,5,0.3\nann,2,1,1\nbob,1,3,0.1\n")
+    ratings.write_text("member;item;rating;epsilon\nann;1;5;0.3\nann;2;1;1\nbob;1;3;0.1\n")
     assert run(url, "items", str(items)).stdout == "3 new items in the catalogue.\n"
-    assert run(url, "ratings", str(ratings)).stdout == "3 ratings read.\n"
+    assert "ratings table" in run(url, "items", str(ratings), "--separator", ";").stderr
+    words = ["--columns", "user=member", "--separator", ";"]
+    assert run(url, "ratings", str(ratings), *words).stdout == "3 ratings read.\n"
     preview = json.loads(run(url, "preview", "--json").stdout)
     assert preview["spending"] == 3
     assert run(url, "publish", "--no-assess").stdout.startswith("Release 1 is out")
@@ -43,10 +45,12 @@ def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Pat
     person = run(url, "person", "ann").stdout.splitlines()
     assert person[0].startswith("discreet-person-")
     assert person[1] == "Shown once: keep it safe."
-    assert "It has ended" in run(url, "revoke", given=person[0] + "\n").stdout
+    assert "Ended" in run(url, "revoke", given=person[0] + "\n").stdout
     assert "nobody has this token" in run(url, "revoke", given=person[0] + "\n").stderr
+    assert run(url, "erase", "bob").stdout.startswith("Erased")
+    assert "was erased" in run(url, "person", "bob").stderr
     assert run(url, "backup", str(tmp_path / "copy.db")).returncode == 0
-    assert "3 ratings are charged" in run(url, "restored").stdout
+    assert "2 ratings are charged" in run(url, "restored").stdout
 
 
 @pytest.mark.parametrize(

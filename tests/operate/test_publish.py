@@ -14,16 +14,17 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from discreet.database import catalogue, ledger, opinions, people
+from discreet.database import catalogue, ledger, mark, opinions, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, establish, ledger_key
 from discreet.database.schema import metadata, spends
 from discreet.errors import DataError, DiscreetError, LedgerError, SpecError
+from discreet.io.tables import read_ratings
 from discreet.items import Items
 from discreet.operate.assess import assess
 from discreet.operate.copies import back_up, charge_in_full
 from discreet.operate.publish import preview, publish, read_moment
-from discreet.operate.tables import add_items, add_ratings, import_ratings
+from discreet.operate.tables import Imported, add_items, add_ratings
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
@@ -31,6 +32,13 @@ from discreet.release import Release
 from discreet.schemes.publish import publish as publish_to_folder
 from discreet.schemes.tally import Tally
 from tests.databases import filled, films
+
+
+def import_ratings(
+    database: Database, declared: Declaration, table: Path, *, replace: bool = False
+) -> Imported:
+    ratings = read_ratings(table, scale=declared.rating_scale)
+    return add_ratings(database, declared, ratings, replace=replace)
 
 
 def released(database: Database) -> Release:
@@ -259,9 +267,56 @@ def test_an_older_copy_does_not_publish_until_it_is_charged(
     with pytest.raises(LedgerError, match="restored from an older copy"):
         publish(sqlite, declared)
     assert charge_in_full(sqlite, declared) == len(small)
-    assert publish(sqlite, declared)[0].number == 2
+    assert publish(sqlite, declared)[0].number == 3  # 2 is out in the world already
     assert spent(sqlite)["mean"] == pytest.approx(declared.max_level)
     assert preview(sqlite, declared)["spending"] == 0
+
+
+def test_a_copy_elsewhere_does_not_publish_either(
+    sqlite: Database, small: Ratings, tmp_path: Path
+) -> None:
+    declared = filled(sqlite, small)
+    publish(sqlite, declared)
+    back_up(sqlite, tmp_path / "elsewhere.db")
+    copy = Database(tmp_path / "elsewhere.db")
+    with pytest.raises(LedgerError, match="is a copy"):
+        publish(copy, declared)
+    assert publish(sqlite, declared)[0].number == 2  # the original goes on
+    charge_in_full(copy, declared, after=2)
+    assert publish(copy, declared)[0].number == 3
+    copy.close()
+
+
+def test_who_was_erased_stays_so_when_an_older_copy_is_restored(
+    sqlite: Database, small: Ratings, tmp_path: Path
+) -> None:
+    declared = filled(sqlite, small)
+    publish(sqlite, declared)
+    back_up(sqlite, tmp_path / "copy.db")
+    with sqlite.writing() as connection:
+        people.erase(connection, "u1")
+    mark.note_erased(sqlite, "u1")
+    assert "u1" not in (tmp_path / "club.db.erased").read_text()
+    sqlite.close()
+    for name in ("club.db-wal", "club.db-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    (tmp_path / "copy.db").rename(tmp_path / "club.db")
+    with sqlite.reading() as connection:
+        assert opinions.of(connection, "u1") != []
+    publish(sqlite, declared)
+    with sqlite.reading() as connection:
+        assert opinions.of(connection, "u1") == []
+        assert people.joined_at(connection, "u1") == 0
+
+
+def test_to_say_the_same_again_is_no_change(database: Database) -> None:
+    establish(database)
+    add_items(database, films())
+    with database.writing() as connection:
+        people.new_person(connection, "ann")
+        first = opinions.put(connection, "ann", "100", 4.0, 0.1)
+        assert opinions.put(connection, "ann", "100", 4.0, 0.1) == first
+        assert opinions.put(connection, "ann", "100", 4.0, 0.3).revision != first.revision
 
 
 def test_the_server_is_told_to_be_durable(database: Database) -> None:
@@ -277,6 +332,7 @@ def test_the_server_is_told_to_be_durable(database: Database) -> None:
     [
         {"item": ["z"], "genres": ["Drama"]}, {"item": ["z"], "year": [float("inf")]},
         {"item": ["z"], "year": ["unknown"]}, {"item": ["z"], "title": [7]},
+        {"item": ["z"], "rating": [5]}, {"item": ["z"], "User": ["ann"]},
         {"item": ["a\x00b"]}, {"item": ["z" * 300]}, {"item": ["z"], "title": ["a\x00b"]},
         {"item": ["z"], "when": [datetime.date(2020, 1, 1)]},
     ],

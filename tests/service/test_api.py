@@ -10,6 +10,7 @@ import pytest
 from discreet.database.connection import Database
 from discreet.ratings import Ratings
 from discreet.release import Release
+from discreet.service.shelves import folded
 from tests.service.clubs import Club, open_club
 
 
@@ -80,7 +81,7 @@ def test_what_leaves_is_told_through_a_ratings_life(club: Club) -> None:
     assert state()["release"] == 1
     assert state()["changed_since"] is False
     level = float(str(state()["epsilon"]))
-    club("u1", "PUT", f"/api/me/ratings/{item}", json={"rating": 1, "epsilon": level})
+    club("u1", "PUT", f"/api/me/ratings/{item}", json={"rating": 2.5, "epsilon": level})
     assert (state()["state"], state()["changed_since"], state()["next"]) == ("counted", True, 0)
     club("u1", "PUT", f"/api/me/ratings/{item}", json={"rating": 1, "epsilon": 1.0})
     assert state()["state"] == "raised"
@@ -187,6 +188,7 @@ def test_search_finds_titles_in_any_case_and_is_the_same_for_all(small_club: Clu
     assert found["total"] == 12  # with a 1 anywhere
     assert found["items"][0]["title"].startswith("Film 1")
     assert small_club(None, "GET", "/api/catalogue?search=%25").json()["total"] == 0
+    assert folded("Amélie  ÉTÉ") == "amelie  ete"
     everything = small_club(None, "GET", "/api/catalogue?limit=100").json()
     assert small_club("u1", "GET", "/api/catalogue?limit=100").json() == everything
 

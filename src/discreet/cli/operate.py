@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli import show
-from discreet.errors import MissingExtraError
+from discreet.cli import options as o
+from discreet.cli import parse, show
+from discreet.errors import DiscreetError, MissingExtraError
 
 if TYPE_CHECKING:
     from discreet.database.connection import Database
@@ -60,6 +61,9 @@ def _say(result: dict[str, Any], text: str, as_json: bool) -> None:
 def items(
     table: Annotated[Path, typer.Argument(help="A public item table: item, title, year, genres.")],
     database: DatabaseOption = DEFAULT_DATABASE,
+    columns: o.ColumnsOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
     as_json: JsonOption = False,
 ) -> None:
     """Add items to the public catalogue, or mend what is known of them.
@@ -71,9 +75,13 @@ def items(
       discreet operate items films.csv --database club.db
     """
     opened, _ = _opened(database)
-    from discreet.operate.tables import import_items
+    from discreet.io.tables import read_items
+    from discreet.operate.tables import add_items
 
-    new = import_items(opened, table)
+    found = read_items(
+        table, parse.mapping(columns), separator=parse.delimiter(separator), encoding=encoding
+    )
+    new = add_items(opened, found)
     _say({"new": new}, f"{new} new items in the catalogue.", as_json)
 
 
@@ -83,8 +91,15 @@ def ratings(
     database: DatabaseOption = DEFAULT_DATABASE,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="Replace ratings that are there already; default: keep."),
+        typer.Option(
+            "--replace",
+            help="Replace ratings that are there already, also those that people have changed "
+            "themselves; default: keep. A level is never raised.",
+        ),
     ] = False,
+    columns: o.ColumnsOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
     as_json: JsonOption = False,
 ) -> None:
     """Import ratings, and the people in the table who are new.
@@ -97,10 +112,15 @@ def ratings(
       discreet operate ratings ratings.parquet --database club.db
     """
     opened, declared = _opened(database)
-    from discreet.operate.tables import import_ratings
+    from discreet.io.tables import read_ratings
+    from discreet.operate.tables import add_ratings
 
+    data = read_ratings(
+        table, parse.mapping(columns), scale=declared.rating_scale,
+        separator=parse.delimiter(separator), encoding=encoding,
+    )  # fmt: skip
     with show.progress_bar() as progress:
-        found = import_ratings(opened, declared, table, replace=replace, progress=progress)
+        found = add_ratings(opened, declared, data, replace=replace, progress=progress)
     text = f"{found.rows} ratings read."
     if found.skipped:
         text += f" {found.skipped} passed over: their owners took them back, or were erased."
@@ -157,7 +177,10 @@ def publish(
         entry, moment = publish(opened, declared, seed=seed, progress=progress)
     _say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
     if assess:
-        assess_release(opened, declared, moment, entry.number)
+        try:
+            assess_release(opened, declared, moment, entry.number)
+        except DiscreetError as error:  # the release is out all the same
+            typer.echo(f"The assessment failed: {error}", err=True)
 
 
 @app.command("ledger")
@@ -170,6 +193,7 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
     """
     opened, _ = _opened(database)
     from discreet.database import ledger
+    from discreet.database.connection import moment
 
     with opened.reading() as connection:
         entries, totals = ledger.entries(connection), ledger.summary(connection)
@@ -177,8 +201,12 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
         typer.echo(json.dumps({"releases": [e._asdict() for e in entries], **totals}))
         return
     console = show.console()
-    rows = [[str(e.number), e.scheme, e.threshold, e.digest[:12]] for e in entries]
-    console.print(show.table(None, ["release", "scheme", "t", "digest"], rows, right=9))
+    rows = [
+        [str(e.number), moment(e.published_at), e.scheme, e.threshold, e.digest[:12]]
+        for e in entries
+    ]
+    heads = ["release", "published", "scheme", "threshold t", "digest"]
+    console.print(show.table(None, heads, rows, right=9))
     console.print(
         f"\n{totals['pairs']:.0f} pairs of person and item have spent something: epsilon "
         f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most."
@@ -221,22 +249,60 @@ def token(
 
 
 @app.command("revoke")
-def revoke(database: DatabaseOption = DEFAULT_DATABASE) -> None:
-    """End a token or a session; it is asked for, so that no history keeps it.
+def revoke(
+    person: Annotated[
+        str | None, typer.Option(metavar="ID", help="End all tokens and sessions of a person.")
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option(help="End all tokens and sessions of: operator, or monitor.")
+    ] = None,
+    database: DatabaseOption = DEFAULT_DATABASE,
+) -> None:
+    """End tokens and sessions; without an option one, which is asked for and not shown.
 
     \b
-    Example:
+    Examples:
       discreet operate revoke --database club.db
+      discreet operate revoke --person member-0042 --database club.db
+      discreet operate revoke --role operator --database club.db
     """
     opened, _ = _opened(database)
     from discreet.database import people
-    from discreet.errors import DataError
+    from discreet.errors import DataError, require_choice
 
-    given = typer.prompt("The token to end", hide_input=True)
+    given = None
+    if person is None and role is None:
+        given = typer.prompt("The token to end", hide_input=True)
     with opened.writing() as connection:
-        if not people.revoke(connection, given.strip()):
+        if person is not None:
+            people.revoke_all(connection, person)
+        if role is not None:
+            require_choice("role", role, ("operator", "monitor"))
+            people.revoke_role(connection, people.Role(role))
+        if given is not None and not people.revoke(connection, given.strip()):
             raise DataError("nobody has this token: nothing was changed")
-    typer.echo("It has ended.")
+    typer.echo("Ended.")
+
+
+@app.command("erase")
+def erase(
+    name: Annotated[str, typer.Argument(metavar="ID", help="The person.")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+) -> None:
+    """Erase a person who asked for it: ratings, tokens, everything but keyed hashes.
+
+    \b
+    Example:
+      discreet operate erase member-0042 --database club.db
+    """
+    opened, _ = _opened(database)
+    from discreet.database import mark, people
+
+    with opened.writing() as connection:
+        people.erase(connection, name)
+    mark.note_erased(opened, name)
+    opened.forget()
+    typer.echo("Erased. What was released cannot be recalled.")
 
 
 @app.command("backup")
@@ -260,7 +326,14 @@ def backup(
 
 
 @app.command("restored")
-def restored(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+def restored(
+    after: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="The latest release's number (for PostgreSQL)."),
+    ] = 0,
+    database: DatabaseOption = DEFAULT_DATABASE,
+    as_json: JsonOption = False,
+) -> None:
     """After restoring an older copy: charge every rating in it in full, and go on.
 
     The copy has forgotten what releases since have spent. No rating in it will be counted again;
@@ -273,7 +346,7 @@ def restored(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = 
     opened, declared = _opened(database)
     from discreet.operate.copies import charge_in_full
 
-    pairs = charge_in_full(opened, declared)
+    pairs = charge_in_full(opened, declared, after)
     _say({"pairs": pairs}, f"{pairs} ratings are charged in full.", as_json)
 
 

@@ -76,8 +76,8 @@ def serve(
 ) -> None:
     """Serve people: they rate, choose a privacy level for each rating, and get recommendations.
 
-    On a new database it declares the options above, once, and shows the operator's token, once.
-    Put it behind a proxy that speaks HTTPS before others use it: docs/service.md.
+    On a new database it declares scale, levels and schedule, once and for all. Put it behind a
+    proxy that speaks HTTPS before others use it: docs/service.md.
 
     \b
     Examples:
@@ -97,23 +97,27 @@ def serve(
         ) from None
     from discreet.database.connection import Database
     from discreet.database.declaration import establish
+    from discreet.database.mark import erase_again
 
+    _check_proxy(trusted_proxy)
     wanted = _wanted(levels, default_level, scale, delta, publish_every, things)
+    # Before anything is made that must be removed; a closed terminal is a stop, too.
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, lambda *_: sys.exit(0))
     with ExitStack() as stack:
+        listening = _listen(host, port)
+        stack.callback(listening.close)
+        address = _address(listening)
         if demo:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="discreet-demo-"))
             database = str(Path(folder) / "demo.db")
         opened = Database(database)
         declared = establish(opened, wanted)
-        listening = _listen(host, port)
-        stack.callback(listening.close)
-        address = (
-            f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{listening.getsockname()[1]}"
-        )
         if demo:
             _fill(opened, declared, address)
         else:
-            _welcome_operator(opened, address)
+            erase_again(opened)  # who left after the copy was made that this may be
+            _welcome_operator(opened, declared, address)
         logs.set_up()
         app = create_app(opened, declared, open_to_all=not invited_only)
         config = uvicorn.Config(
@@ -122,8 +126,7 @@ def serve(
             proxy_headers=trusted_proxy is not None, forwarded_allow_ips=trusted_proxy or "",
             timeout_graceful_shutdown=20, timeout_keep_alive=30, limit_concurrency=10_000,
         )  # fmt: skip
-        # Uvicorn stops gracefully, then passes the signal on: it must not cut off what follows.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        # Uvicorn stops gracefully, then passes the signal on to the handlers from above.
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
 
@@ -165,10 +168,36 @@ def _listen(host: str, port: int) -> Any:
     return listening
 
 
-def _welcome_operator(database: Database, address: str) -> None:
-    """Say where the service is, and show the operator's token if there is none yet."""
+def _address(listening: Any) -> str:
+    host, port = listening.getsockname()[:2]
+    if ":" in host:
+        host = f"[{host}]"
+    return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
+
+
+def _check_proxy(address: str | None) -> None:
+    from ipaddress import ip_network
+
+    try:
+        ip_network(address or "127.0.0.1")
+    except ValueError:
+        raise ParameterError(
+            f"--trusted-proxy is an address or a network, such as 10.0.0.5: got {address!r}"
+        ) from None
+
+
+def _welcome_operator(database: Database, declared: Declaration, address: str) -> None:
+    """Say what was declared and where the service is; show the operator's first token."""
     from discreet.database import people
 
+    low, high = declared.scale
+    every = declared.publish_every_hours
+    typer.echo(
+        f"Declared for this database's whole life: ratings from {low:g} to {high:g}; levels "
+        f"{', '.join(f'{level:g}' for level in declared.levels)}; delta {declared.delta:g}; "
+        + (f"a release every {every:g} hours." if every else "no schedule of releases."),
+        err=True,
+    )
     typer.echo(f"Serving on {address}", err=True)
     with database.writing() as connection:
         if people.operator_exists(connection):
@@ -212,6 +241,6 @@ def _fill(database: Database, declared: Declaration, address: str) -> None:
         f"\nServing on {address}\n"
         f"  a member of the club ({DEMO_PERSON}): {address}/signin#{person}\n"
         f"  the operator: {address}/signin#{operator}\n"
-        "Each link signs in; stop with Ctrl-C.",
+        "A link fills in the token; then press Sign in. Stop with Ctrl-C.",
         err=True,
     )

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ def insert(connection: Connection, table: sa.Table) -> Insert:
 def now() -> int:
     """The time as it is stored."""
     return time.time_ns() // 1_000_000
+
+
+def moment(at: int) -> str:
+    """A stored time for people to read."""
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
 
 
 class Database:
@@ -70,7 +76,6 @@ class Database:
     def _sqlite(self) -> Engine:
         path = Path(self.url.database or "")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         except OSError as error:
             raise DatabaseError(f"cannot open the database {path}: {error.strerror}") from None

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.database.connection import Database
+from discreet.database.connection import Database, now
 from discreet.database.migrations import migrate
 from discreet.database.schema import settings
 from discreet.errors import DatabaseError, ParameterError, SpecError, require_count
@@ -40,6 +40,8 @@ class Declaration:
     """The schedule of releases; 0 if the operator keeps one by other means."""
     things: str = "films"
     """What is rated, in the words of the page."""
+    declared_at: int = 0
+    """From when on the schedule counts."""
 
     def __post_init__(self) -> None:
         scale = RatingScale(*self.scale)
@@ -94,7 +96,7 @@ def establish(
             if not begin:
                 raise DatabaseError(f"nothing was declared in {database!r}: begin it with discreet "
                                     "serve, which fixes scale and levels")  # fmt: skip
-            declared = Declaration(**wanted)
+            declared = Declaration(**{**wanted, "declared_at": now()})
             rows = {
                 DECLARATION: asdict(declared),
                 LEDGER_KEY: secrets.token_hex(32),

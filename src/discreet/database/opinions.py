@@ -36,7 +36,9 @@ def put(connection: Connection, person: str, item: str, rating: float, epsilon: 
     """Give or change a rating."""
     opinion = Opinion(item, rating, epsilon, now(), _revision())
     connection.execute(_upsert(connection), {"person": person, **opinion._asdict()})
-    return opinion
+    found = one(connection, person, item)
+    assert found is not None
+    return found
 
 
 def remove(connection: Connection, person: str, item: str) -> bool:
@@ -106,6 +108,9 @@ def _upsert(connection: Connection, *, lower: bool = False) -> Insert:
     changed: dict[str, Any] = {
         name: new[name] for name in ("rating", "epsilon", "changed_at", "revision")
     }
+    same = (new.rating == ratings.c.rating) & (new.epsilon == ratings.c.epsilon)
+    for name in ("changed_at", "revision"):  # to say the same again is no change
+        changed[name] = sa.case((same, ratings.c[name]), else_=new[name])
     if lower:
         below = new.epsilon < ratings.c.epsilon
         changed["epsilon"] = sa.case((below, new.epsilon), else_=ratings.c.epsilon)

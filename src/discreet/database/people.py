@@ -84,13 +84,14 @@ def add_many(connection: Connection, ids: Sequence[str]) -> None:
 def erased(connection: Connection, ids: Sequence[str]) -> set[str]:
     """Those of the ids whose owner was erased."""
     key, query = ledger_key(connection), sa.select(erased_people.c.digest)
-    hidden = {_hidden(key, id_): id_ for id_ in ids}
-    if len(hidden) <= _FEW:
-        query = query.where(erased_people.c.digest.in_(list(hidden)))
-    return {hidden[found] for found in connection.scalars(query) if found in hidden}
+    names = {hidden(key, id_): id_ for id_ in ids}
+    if len(names) <= _FEW:
+        query = query.where(erased_people.c.digest.in_(list(names)))
+    return {names[found] for found in connection.scalars(query) if found in names}
 
 
-def _hidden(key: str, person: str) -> str:
+def hidden(key: str, person: str) -> str:
+    """The keyed hash of a person's id."""
     return hmac.new(bytes.fromhex(key), f"person:{person}".encode(), "sha256").hexdigest()
 
 
@@ -132,6 +133,11 @@ def revoke(connection: Connection, token: str) -> bool:
     return bool(ended.rowcount)
 
 
+def revoke_role(connection: Connection, role: Role) -> int:
+    """End all tokens and sessions of a role; how many."""
+    return connection.execute(sa.delete(tokens).where(tokens.c.role == role.value)).rowcount
+
+
 def revoke_all(connection: Connection, person: str) -> None:
     """End all tokens and sessions of a person."""
     connection.execute(sa.delete(tokens).where(tokens.c.person == person))
@@ -152,8 +158,8 @@ def joined_at(connection: Connection, person: str) -> int:
 
 def erase(connection: Connection, person: str) -> None:
     """Remove a person with their ratings and tokens; keyed hashes stay, which name nobody."""
-    hidden = {"digest": _hidden(ledger_key(connection), person)}
-    connection.execute(insert(connection, erased_people).on_conflict_do_nothing(), [hidden])
+    left = {"digest": hidden(ledger_key(connection), person)}
+    connection.execute(insert(connection, erased_people).on_conflict_do_nothing(), [left])
     connection.execute(sa.delete(people).where(people.c.id == person))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.database import ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
+from discreet.errors import ParameterError
 from discreet.evaluate.metrics import rmse
 from discreet.evaluate.splits import Split, hold_out
 from discreet.operate.publish import Moment, declared_scheme
@@ -20,8 +21,8 @@ from discreet.release import Release
 from discreet.schemes.model import FactorModel
 
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
-NO_NOISE = 1e4
-"""A level at which the noise is far below one vote."""
+NO_NOISE = 100.0
+"""A level at which there is hardly any noise."""
 MOST_PEOPLE = 20_000
 LEAST_RATINGS = 50
 
@@ -50,14 +51,21 @@ def errors_by_level(
     split = hold_out(data, 0.1, seed=0)
     scheme = declared_scheme(declared, moment.items)
 
-    def error(spec: PrivacySpec) -> float:
-        return _error(scheme.fit(split.train, spec, seed=0), split)
+    def error(spec: PrivacySpec) -> float | None:
+        try:
+            return _error(scheme.fit(split.train, spec, seed=0), split)
+        except ParameterError:  # beyond what the proof of the discrete noise covers
+            return None
 
     mean = np.full(len(split.test), float(np.mean(split.train.rating, dtype=np.float64)))
     return {
         "mean": rmse(mean, split.test.rating),
         "chosen": error(offered(declared)),
-        "uniform": [[level, error(PrivacySpec.uniform(level))] for level in GRID],
+        "uniform": [
+            [level, found]
+            for level in GRID
+            if (found := error(PrivacySpec.uniform(level))) is not None
+        ],
         "no_noise": error(PrivacySpec.uniform(NO_NOISE)),
         "released": _error(FactorModel(release, _over(split.train, release)), split),
     }

@@ -27,13 +27,19 @@ def back_up(database: Database, target: Path) -> None:
         driver = connection.connection.driver_connection
         assert driver is not None
         driver.execute("VACUUM INTO ?", (str(place),))
+    copy = Database(place)
+    with copy.writing() as connection:
+        mark.label_copy(connection)
+    copy.close()
+    for leftover in ("-wal", "-shm"):
+        place.with_name(place.name + leftover).unlink(missing_ok=True)
 
 
-def charge_in_full(database: Database, declared: Declaration) -> int:
+def charge_in_full(database: Database, declared: Declaration, after: int = 0) -> int:
     """After an older copy was restored: no rating in it will ever be counted again.
 
     What was counted since the copy was made is unknown; so every pair is taken to have spent all
-    it could. Returns how many pairs there are.
+    it could. Later releases get numbers above `after`. Returns how many pairs there are.
     """
     moment = read_moment(database, declared)
     data, spends = moment.ratings, moment.spends
@@ -47,5 +53,5 @@ def charge_in_full(database: Database, declared: Declaration) -> int:
     )
     with database.writing() as connection:
         ledger.add_spends(connection, costs, None)
-    mark.lift(database)
+    mark.begin_anew(database, after)
     return len(data)

@@ -38,7 +38,7 @@ class Moment:
     hashes: Hashes
     spends: Spends
     number: int
-    """Of the latest release then."""
+    """Of the next release."""
     before: Release | None
 
 
@@ -56,8 +56,8 @@ def read_moment(database: Database, declared: Declaration) -> Moment:
         items = catalogue.read(connection)
         if items is None:
             raise DataError("the catalogue is empty: import an item table first")
-        number = ledger.latest(connection)
-        content = ledger.files(connection, number)
+        number = mark.next_number(connection)
+        content = ledger.files(connection, ledger.latest(connection))
         ratings = _ratings(opinions.everybody(connection), items, declared)
         key = ledger_key(connection)
         known = ledger.all_spends(connection)
@@ -100,25 +100,26 @@ def publish(
     """
     progress("publish", 0, 3)
     mark.check(database)
+    mark.erase_again(database)
     moment = read_moment(database, declared)
     scheme = declared_scheme(declared, moment.items)
     require_publishing(scheme)
     if moment.before is not None and moment.before.scale != declared.rating_scale:
         raise LedgerError("the previous release has another scale: its tallies cannot be added to")
     spec, data = scheme.prepare(moment.ratings, offered(declared))
-    randomness = Randomness(seed, run=moment.number)
+    randomness = Randomness(seed, run=moment.number - 1)
     progress("publish", 1, 3)
     batch = scheme.publish_batch(data, spec, moment.spends, moment.before, randomness, progress)
     progress("publish", 2, 3)
     content = batch.model.release.files()
     certificate = Release.from_files(content).certificate
-    entry = ledger.next_entry(moment.number + 1, certificate, moment.at)
+    entry = ledger.next_entry(moment.number, certificate, moment.at)
     assert data.timestamp is not None
     costs = ledger.Costs(
         moment.hashes, spec.levels(data), batch.epsilons, batch.deltas, data.timestamp
     )
     ledger.record(database, entry, content, costs)
-    mark.set_down(database, entry)
+    mark.set_down(database, entry.number, entry.digest)
     progress("publish", 3, 3)
     return entry, moment
 

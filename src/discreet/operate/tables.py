@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from sqlalchemy.engine import Connection
 from discreet.database import catalogue, opinions, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, ledger_key
-from discreet.io.tables import read_items, read_ratings
 from discreet.items import Items
 from discreet.privacy.hashing import pair_hashes
 from discreet.privacy.spec import PrivacySpec
@@ -20,11 +18,6 @@ from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 
 _CHUNK = 20_000
-
-
-def import_items(database: Database, path: str | Path) -> int:
-    """Add the items of a table to the public catalogue; how many are new."""
-    return add_items(database, read_items(path))
 
 
 def add_items(database: Database, items: Items) -> int:
@@ -41,23 +34,6 @@ class Imported(NamedTuple):
     """Whose owner had taken the rating back or was erased: an import does not undo that."""
 
 
-def import_ratings(
-    database: Database,
-    declared: Declaration,
-    path: str | Path,
-    *,
-    replace: bool = False,
-    progress: Progress = silent,
-) -> Imported:
-    """Add the ratings of a table, and the people in it who are new.
-
-    A pair that is rated already keeps its rating, unless `replace`. Checked as a whole before
-    anything is written.
-    """
-    ratings = read_ratings(path, scale=declared.rating_scale)
-    return add_ratings(database, declared, ratings, replace=replace, progress=progress)
-
-
 def add_ratings(
     database: Database,
     declared: Declaration,
@@ -66,7 +42,11 @@ def add_ratings(
     replace: bool = False,
     progress: Progress = silent,
 ) -> Imported:
-    """Add ratings; those without a level get the declared default."""
+    """Add ratings, and the people who are new; those without a level get the declared default.
+
+    A pair that is rated already keeps its rating, unless `replace`. Checked as a whole before
+    anything is written.
+    """
     levels = np.full(len(ratings), declared.usual_level)
     if ratings.epsilon is not None:
         levels = offered(declared).levels(ratings)

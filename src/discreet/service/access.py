@@ -118,7 +118,7 @@ def _require(request: Request, credentials: Credentials, role: Role) -> Bearer:
             {"WWW-Authenticate": "Bearer"},
         )  # fmt: skip
     if found.role != role:
-        raise Problem(403, "wrong_role", f"this needs the token of a {role.value}")
+        raise Problem(403, "wrong_role", f"this needs a token of another kind: {role.value}")
     return found
 
 

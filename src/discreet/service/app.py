@@ -138,7 +138,7 @@ def _seconds_to_next(service: Service, every: float) -> float:
     if not service.shelves.catalogue.cards:
         return LOOK_SECONDS
     model = service.shelves.model
-    due = 0.0 if model is None else model.entry.begun_at + every
+    due = (service.declared.declared_at if model is None else model.entry.begun_at) + every
     failed = service.programs.publication
     if failed.state == "failed":  # not at once again: what failed may fail for long
         due = max(due, (failed.ended_at or 0) + min(every, 600_000.0))

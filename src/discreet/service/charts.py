@@ -69,6 +69,7 @@ def picture(assessed: Mapping[str, Any]) -> Chart:
         "everybody's own level": assessed["chosen"],
         "no noise": assessed["no_noise"],
     }
+    lines = {name: error for name, error in lines.items() if error is not None}
     errors = [error for _, error in points] + list(lines.values())
     low, high = _rounded(min(errors), max(errors))
     first, last = points[0][0] - 0.15, points[-1][0] + 0.15

@@ -93,7 +93,7 @@ class Programs:
         if not self._importing.acquire(blocking=False):
             raise Problem(409, "importing", "another table is being imported: wait for it")
         try:
-            words = [what, str(content), *(["--replace"] if replace else [])]
+            words = [what, *(["--replace"] if replace else []), str(content)]
             result = self._run(words, IMPORT_SECONDS)
         finally:
             self._importing.release()
@@ -110,7 +110,8 @@ class Programs:
             program.communicate()
             raise Problem(504, "too_slow", "it took too long and was stopped") from None
         if program.returncode:
-            raise Problem(422, "refused", _reason(errors))
+            # The name of a temporary file would say nothing.
+            raise Problem(422, "refused", _reason(errors).replace(f"{words[-1]}: ", ""))
         return dict(json.loads(output))
 
     def _start(self, *words: str) -> subprocess.Popen[str]:
@@ -120,6 +121,7 @@ class Programs:
             # Not on the command line, where every user of the machine could read a password.
             env={**os.environ, "DISCREET_DATABASE": url},
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,  # Ctrl-C is for the service, which stops it gently
         )  # fmt: skip
         with suppress(OSError):  # those who are waiting for a page come first
             os.setpriority(os.PRIO_PROCESS, program.pid, 5)
@@ -130,7 +132,8 @@ class Programs:
         if self._publisher is None or self._publisher.poll() is not None:
             return
         try:
-            self._publisher.wait(STOP_SECONDS)
+            # Once its release is out, nothing is lost if the assessment is.
+            self._publisher.wait(STOP_SECONDS if self.publication.state == "running" else 0)
         except subprocess.TimeoutExpired:
             self._publisher.terminate()
             with suppress(subprocess.TimeoutExpired):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -96,7 +97,7 @@ class Catalogue:
     def search(self, query: str, popularity: dict[str, float]) -> list[Card]:
         """Titles that hold all words of the query: those that begin with it first, then the more
         popular by the release's noisy counts."""
-        words = query.casefold().split()
+        words = folded(query).split()
         found = [card for card in self.cards.values() if all(w in card.words for w in words)]
         start = " ".join(words)
         return sorted(
@@ -166,6 +167,12 @@ class Shelves:
             self._popularity, self._model = dict(counts), model
 
 
+def folded(text: str) -> str:
+    """Without case and accents, as people type."""
+    apart = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
 def _card(record: dict[str, Any]) -> Card:
     title = str(record.get("title") or record["item"])
     year, genres = record.get("year"), record.get("genres")
@@ -174,5 +181,5 @@ def _card(record: dict[str, Any]) -> Card:
         title,
         None if year is None else int(year),
         tuple(map(str, genres)) if isinstance(genres, list) else (),
-        " ".join(title.casefold().split()),
+        " ".join(folded(title).split()),
     )

@@ -69,8 +69,8 @@ def explained(epsilon: float, declared: Declaration) -> str:
 def _in_short(epsilon: float, declared: Declaration) -> str:
     most = _percent(surest(epsilon, declared.delta))
     if declared.delta == 0:
-        return f"a guess of 50% becomes {most} at most"
-    return f"a guess of 50% is right in {most} of all cases at most"
+        return f"somebody unsure whether you rated this can become {most} sure, no more"
+    return f"somebody unsure whether you rated this guesses right in {most} of all cases at most"
 
 
 def _name(epsilon: float) -> str:

@@ -43,9 +43,11 @@ def welcome(request: Request, visitor: Visitor) -> Response:
 
 
 @router.post("/join")
-def join(request: Request) -> Response:
+def join(request: Request, visitor: Visitor) -> Response:
     """A new person: the token is shown on the answer, and never again."""
     _require_own_page(request)
+    if visitor is not None:  # the page was loaded again
+        return RedirectResponse(home(visitor.role), 303)
     doors, service = doors_of(request), service_of(request)
     doors.limit(doors.joining, address(request))
     person, token = service.join()

@@ -112,7 +112,7 @@ def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Respon
         request, "privacy.html", visitor=visitor, person=person, own=own,
         titles={d.item: service.title(d.item) for d in found},
         rated={opinion.item: opinion for opinion in own},
-        disclosures=sorted(found, key=_order), left=[d for d in found if d.spent > 0],
+        disclosures=sorted(found, key=_order), left=[d for d in found if d.release is not None],
         model=service.shelves.model, levels=offered_levels(service.declared),
     )  # fmt: skip
 

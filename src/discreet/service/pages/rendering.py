@@ -10,16 +10,11 @@ from fastapi.templating import Jinja2Templates
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
+from discreet.database.connection import moment
 from discreet.database.people import Bearer
 from discreet.service.state import service_of
 
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
-
-
-def _moment(at: int | None) -> str:
-    if at is None:
-        return ""
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
 
 
 def _machine_time(at: int) -> str:
@@ -35,7 +30,7 @@ def _level(value: float) -> str:
 
 
 templates.env.filters |= {
-    "moment": _moment, "machine_time": _machine_time, "number": _number, "level": _level,
+    "moment": moment, "machine_time": _machine_time, "number": _number, "level": _level,
 }  # fmt: skip
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
