@@ -222,3 +222,12 @@ def test_secure_delete_overwrites_what_is_erased(sqlite: Database) -> None:
     with sqlite.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA secure_delete").scalar() == 1
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+
+
+def test_a_person_gets_a_page_when_something_breaks(small_club: Club) -> None:
+    small_club.app.state.service.shelves.search = None  # a defect nobody expected
+    signed_in(small_club, "u1")
+    answer = small_club.client.get("/rate", headers=OUR_PAGE)
+    assert answer.status_code == 500
+    assert "text/html" in answer.headers["content-type"]
+    assert "NoneType" not in answer.text

@@ -120,11 +120,10 @@ def _warm(service: Service) -> None:
 
 async def _keep_schedule(service: Service) -> None:
     """Publish whenever the declared time has come, whether or not anything is new."""
-    every = service.declared.publish_every_hours * 3600 * 1000
-    while every > 0:
+    while service.declared.publish_every_hours > 0:
         missing = LOOK_SECONDS
         try:
-            missing = await run_in_threadpool(_seconds_to_next, service, every)
+            missing = await run_in_threadpool(_seconds_to_next, service)
             if missing <= 0:
                 await run_in_threadpool(service.programs.publish)
         except Problem:
@@ -134,12 +133,11 @@ async def _keep_schedule(service: Service) -> None:
         await asyncio.sleep(min(missing, LOOK_SECONDS) if missing > 0 else LOOK_SECONDS)
 
 
-def _seconds_to_next(service: Service, every: float) -> float:
+def _seconds_to_next(service: Service) -> float:
     if not service.shelves.catalogue.cards:
         return LOOK_SECONDS
-    model = service.shelves.model
-    due = (service.declared.declared_at if model is None else model.entry.begun_at) + every
+    due = service.next_release_at()
     failed = service.programs.publication
     if failed.state == "failed":  # not at once again: what failed may fail for long
-        due = max(due, (failed.ended_at or 0) + min(every, 600_000.0))
+        due = max(due, (failed.ended_at or 0) + 600_000)
     return (due - now()) / 1000

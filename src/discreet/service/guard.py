@@ -6,7 +6,7 @@ import secrets
 import time
 from typing import Any
 
-from starlette.responses import JSONResponse
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import logs, problems
@@ -60,9 +60,7 @@ class Guard:
         except Exception:
             logs.failure("unexpected", request=request)
             if status == 0:
-                said = "something went wrong on our side; nothing was changed by halves"
-                answer = JSONResponse(problems.body("internal", f"{said} (request {request})"), 500)
-                await answer(scope, receive, watched)
+                await _unexpected(scope, request)(scope, receive, watched)
         finally:
             self._note(scope, request, status, time.perf_counter() - began)
 
@@ -92,6 +90,16 @@ class Guard:
             "request", request=request, method=scope["method"],
             route=getattr(route, "path", place), status=status, ms=round(seconds * 1000, 2),
         )  # fmt: skip
+
+
+def _unexpected(scope: Scope, request: str) -> Response:
+    """An answer that says nothing of what went wrong, for programs or for people."""
+    said = f"something went wrong on our side; nothing was changed by halves (request {request})"
+    accepted = next((v for n, v in scope["headers"] if n == b"accept"), b"")
+    if b"text/html" in accepted and not scope["path"].startswith("/api/"):
+        page = f"<!doctype html><html lang=en><title>Discreet</title><p role=alert>{said}"
+        return HTMLResponse(page, 500)
+    return JSONResponse(problems.body("internal", said), 500)
 
 
 def _headers(

@@ -57,6 +57,12 @@ class Service:
             raise Problem(404, "no_release", "there is no release yet: the first one is to come")
         return model
 
+    def next_release_at(self) -> int:
+        """When the declared schedule wants the next release."""
+        model = self.shelves.model
+        last = self.declared.declared_at if model is None else model.entry.begun_at
+        return last + round(self.declared.publish_every_hours * 3600 * 1000)
+
     def rate(self, person: str, item: str, rating: float, epsilon: float | None) -> Opinion:
         """Give or change a rating."""
         self.card(item)

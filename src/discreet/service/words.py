@@ -52,8 +52,8 @@ def explained(epsilon: float, declared: Declaration) -> str:
     Whether a rating is there is protected by epsilon, which of two values it has by twice that.
     """
     delta = declared.delta
-    there = _percent(surest(epsilon, delta))
-    value = _percent(surest(2 * epsilon, (1 + math.exp(epsilon)) * delta))
+    there = percent(surest(epsilon, delta))
+    value = percent(surest(2 * epsilon, (1 + math.exp(epsilon)) * delta))
     can = (
         f"can become at most {there} sure"
         if delta == 0
@@ -67,7 +67,7 @@ def explained(epsilon: float, declared: Declaration) -> str:
 
 
 def _in_short(epsilon: float, declared: Declaration) -> str:
-    most = _percent(surest(epsilon, declared.delta))
+    most = percent(surest(epsilon, declared.delta))
     if declared.delta == 0:
         return f"somebody unsure whether you rated this can become {most} sure, no more"
     return f"somebody unsure whether you rated this guesses right in {most} of all cases at most"
@@ -78,6 +78,6 @@ def _name(epsilon: float) -> str:
     return next(name for most, name in _NAMES if epsilon <= most)
 
 
-def _percent(share: float) -> str:
-    # Rounded up: a bound must not be understated.
+def percent(share: float) -> str:
+    """For people; rounded up, because a bound must not be understated."""
     return f"{math.ceil(share * 1000 - 1e-9) / 10:g}%"

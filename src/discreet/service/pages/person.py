@@ -16,7 +16,7 @@ from discreet.service.pages.visitors import SignedIn, Visitor, begin_session
 from discreet.service.problems import Problem
 from discreet.service.shelves import Card
 from discreet.service.state import Service, service_of
-from discreet.service.words import offered_levels
+from discreet.service.words import offered_levels, percent, surest
 
 router = APIRouter()
 PAGE = 12
@@ -113,7 +113,9 @@ def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Respon
         titles={d.item: service.title(d.item) for d in found},
         rated={opinion.item: opinion for opinion in own},
         disclosures=sorted(found, key=_order), left=[d for d in found if d.release is not None],
-        model=service.shelves.model, levels=offered_levels(service.declared),
+        model=service.shelves.model,
+        names={level.epsilon: level.name for level in offered_levels(service.declared)},
+        together=percent(surest(sum(d.spent for d in found if d.release is not None))),
     )  # fmt: skip
 
 
