@@ -7,6 +7,7 @@ import sys
 import typer
 
 from discreet.cli import (
+    access,
     audit,
     data,
     demo,
@@ -39,6 +40,10 @@ app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("serve")(serve.serve)
+operate.app.command("person")(access.person)
+operate.app.command("token")(access.token)
+operate.app.command("revoke")(access.revoke)
+operate.app.command("erase")(access.erase)
 app.add_typer(operate.app, name="operate")
 app.add_typer(data.app, name="data")
 

@@ -46,14 +46,16 @@ def require_serve() -> None:
         ) from None
 
 
-def _opened(url: str) -> tuple[Database, Declaration]:
+def opened_database(url: str) -> tuple[Database, Declaration]:
+    """A recommender's database that has been begun, and what was declared in it."""
     require_serve()
     from discreet.database.declaration import opened
 
     return opened(url)
 
 
-def _say(result: dict[str, Any], text: str, as_json: bool) -> None:
+def say(result: dict[str, Any], text: str, as_json: bool) -> None:
+    """A result for people, or for programs."""
     typer.echo(json.dumps(result) if as_json else text)
 
 
@@ -74,7 +76,7 @@ def items(
     Example:
       discreet operate items films.csv --database club.db
     """
-    opened, _ = _opened(database)
+    opened, _ = opened_database(database)
     from discreet.io.tables import read_items
     from discreet.operate.tables import add_items
 
@@ -82,7 +84,7 @@ def items(
         table, parse.mapping(columns), separator=parse.delimiter(separator), encoding=encoding
     )
     new = add_items(opened, found)
-    _say({"new": new}, f"{new} new items in the catalogue.", as_json)
+    say({"new": new}, f"{new} new items in the catalogue.", as_json)
 
 
 @app.command("ratings")
@@ -111,7 +113,7 @@ def ratings(
     Example:
       discreet operate ratings ratings.parquet --database club.db
     """
-    opened, declared = _opened(database)
+    opened, declared = opened_database(database)
     from discreet.io.tables import read_ratings
     from discreet.operate.tables import add_ratings
 
@@ -124,7 +126,7 @@ def ratings(
     text = f"{found.rows} ratings read."
     if found.skipped:
         text += f" {found.skipped} passed over: their owners took them back, or were erased."
-    _say(found._asdict(), text, as_json)
+    say(found._asdict(), text, as_json)
 
 
 @app.command("preview")
@@ -135,11 +137,11 @@ def preview(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = F
     Example:
       discreet operate preview --database club.db
     """
-    opened, declared = _opened(database)
+    opened, declared = opened_database(database)
     from discreet.operate.publish import preview
 
     found = preview(opened, declared)
-    _say(
+    say(
         found,
         f"{found['spending']:.0f} of {found['ratings']:.0f} ratings have something left to spend: "
         f"epsilon {found['total']:.4g} in all, {found['largest']:.4g} at most; delta "
@@ -169,13 +171,13 @@ def publish(
     Example:
       discreet operate publish --database club.db
     """
-    opened, declared = _opened(database)
+    opened, declared = opened_database(database)
     from discreet.operate.assess import assess as assess_release
     from discreet.operate.publish import publish
 
     with show.progress_bar() as progress:
         entry, moment = publish(opened, declared, seed=seed, progress=progress)
-    _say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
+    say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
     if assess:
         try:
             assess_release(opened, declared, moment, entry.number)
@@ -191,7 +193,7 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
     Example:
       discreet operate ledger --database club.db
     """
-    opened, _ = _opened(database)
+    opened, _ = opened_database(database)
     from discreet.database import ledger
     from discreet.database.connection import moment
 
@@ -214,97 +216,6 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
     console.print("Secret: for the operator alone, like the ratings.", style="yellow")
 
 
-@app.command("person")
-def person(
-    name: Annotated[str, typer.Argument(metavar="ID", help="The person, as in the ratings table.")],
-    database: DatabaseOption = DEFAULT_DATABASE,
-    days: Annotated[float, typer.Option(min=0.001, help="How long the token lives.")] = 365,
-    as_json: JsonOption = False,
-) -> None:
-    """Make a token for a person, shown once; a new person is created.
-
-    \b
-    Example:
-      discreet operate person member-0042 --database club.db
-    """
-    _token("person", database, days, as_json, name)
-
-
-@app.command("token")
-def token(
-    role: Annotated[str, typer.Argument(help="operator, or monitor (which may read /metrics).")],
-    database: DatabaseOption = DEFAULT_DATABASE,
-    days: Annotated[float, typer.Option(min=0.001, help="How long the token lives.")] = 365,
-    as_json: JsonOption = False,
-) -> None:
-    """Make a token for the operator or a monitor, shown once.
-
-    \b
-    Example:
-      discreet operate token operator --database club.db
-    """
-    from discreet.errors import require_choice
-
-    _token(require_choice("role", role, ("operator", "monitor")), database, days, as_json)
-
-
-@app.command("revoke")
-def revoke(
-    person: Annotated[
-        str | None, typer.Option(metavar="ID", help="End all tokens and sessions of a person.")
-    ] = None,
-    role: Annotated[
-        str | None, typer.Option(help="End all tokens and sessions of: operator, or monitor.")
-    ] = None,
-    database: DatabaseOption = DEFAULT_DATABASE,
-) -> None:
-    """End tokens and sessions; without an option one, which is asked for and not shown.
-
-    \b
-    Examples:
-      discreet operate revoke --database club.db
-      discreet operate revoke --person member-0042 --database club.db
-      discreet operate revoke --role operator --database club.db
-    """
-    opened, _ = _opened(database)
-    from discreet.database import people
-    from discreet.errors import DataError, require_choice
-
-    given = None
-    if person is None and role is None:
-        given = typer.prompt("The token to end", hide_input=True)
-    with opened.writing() as connection:
-        if person is not None:
-            people.revoke_all(connection, person)
-        if role is not None:
-            require_choice("role", role, ("operator", "monitor"))
-            people.revoke_role(connection, people.Role(role))
-        if given is not None and not people.revoke(connection, given.strip()):
-            raise DataError("nobody has this token: nothing was changed")
-    typer.echo("Ended.")
-
-
-@app.command("erase")
-def erase(
-    name: Annotated[str, typer.Argument(metavar="ID", help="The person.")],
-    database: DatabaseOption = DEFAULT_DATABASE,
-) -> None:
-    """Erase a person who asked for it: ratings, tokens, everything but keyed hashes.
-
-    \b
-    Example:
-      discreet operate erase member-0042 --database club.db
-    """
-    opened, _ = _opened(database)
-    from discreet.database import mark, people
-
-    with opened.writing() as connection:
-        people.erase(connection, name)
-    mark.note_erased(opened, name)
-    opened.forget()
-    typer.echo("Erased. What was released cannot be recalled.")
-
-
 @app.command("backup")
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="A new file for the copy.")],
@@ -318,7 +229,7 @@ def backup(
     Example:
       discreet operate backup club-2026-11-15.db --database club.db
     """
-    opened, _ = _opened(database)
+    opened, _ = opened_database(database)
     from discreet.operate.copies import back_up
 
     back_up(opened, target)
@@ -343,19 +254,8 @@ def restored(
     Example:
       discreet operate restored --database club.db
     """
-    opened, declared = _opened(database)
+    opened, declared = opened_database(database)
     from discreet.operate.copies import charge_in_full
 
     pairs = charge_in_full(opened, declared, after)
-    _say({"pairs": pairs}, f"{pairs} ratings are charged in full.", as_json)
-
-
-def _token(role: str, url: str, days: float, as_json: bool, name: str | None = None) -> None:
-    opened, _ = _opened(url)
-    from discreet.database import people
-
-    with opened.writing() as connection:
-        if name is not None:
-            people.new_person(connection, name)
-        made = people.issue(connection, people.Role(role), name, days=days)
-    _say({"token": made}, f"{made}\nShown once: keep it safe.", as_json)
+    say({"pairs": pairs}, f"{pairs} ratings are charged in full.", as_json)

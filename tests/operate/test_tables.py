@@ -1,0 +1,138 @@
+"""Tables into the database: checked as a whole, and never against what people decided."""
+
+import datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from discreet.database import catalogue, opinions, people
+from discreet.database.connection import Database
+from discreet.database.declaration import Declaration, establish
+from discreet.errors import DataError, DiscreetError
+from discreet.io.tables import read_ratings
+from discreet.items import Items
+from discreet.operate.publish import read_moment
+from discreet.operate.tables import Imported, add_items, add_ratings
+from tests.databases import films
+
+
+def import_ratings(
+    database: Database, declared: Declaration, table: Path, *, replace: bool = False
+) -> Imported:
+    ratings = read_ratings(table, scale=declared.rating_scale)
+    return add_ratings(database, declared, ratings, replace=replace)
+
+
+@pytest.mark.parametrize(
+    ("rows", "error"),
+    [
+        ("ann,100,9,0.1", "rating must be within the scale"),
+        ("ann,100,4,7", "epsilon must be within the declared max_level"),
+        ("ann,100,4,0", "epsilon must be finite and > 0"),
+        ("ann,nothing,4,0.1", "'nothing' is not in the catalogue"),
+        ("ann,100,4,0.1\nann,100,3,0.1", "two ratings of one pair"),
+        (f"{'a' * 300},100,4,0.1", "1 to 200 letters"),
+    ],
+)
+def test_a_bad_table_is_refused_as_a_whole(
+    sqlite: Database, tmp_path: Path, rows: str, error: str
+) -> None:
+    declared = establish(sqlite)
+    add_items(sqlite, films())
+    table = tmp_path / "ratings.csv"
+    table.write_text(f"user,item,rating,epsilon\nzoe,101,3,0.1\n{rows}\n")
+    with pytest.raises(DiscreetError, match=error):
+        import_ratings(sqlite, declared, table)
+    assert len(read_moment(sqlite, declared).ratings) == 0
+
+
+def test_an_import_keeps_what_people_said_unless_told(sqlite: Database, tmp_path: Path) -> None:
+    declared = establish(sqlite)
+    add_items(sqlite, films())
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item,rating\nann,100,5\nann,101,5\n")
+    with sqlite.writing() as connection:
+        people.new_person(connection, "ann")
+        opinions.put(connection, "ann", "100", 1.0, 1.0)
+    assert import_ratings(sqlite, declared, table) == (2, 0)
+    with sqlite.reading() as connection:
+        assert {o.item: (o.rating, o.epsilon) for o in opinions.of(connection, "ann")} == {
+            "100": (1.0, 1.0), "101": (5.0, declared.usual_level),
+        }  # fmt: skip
+    import_ratings(sqlite, declared, table, replace=True)
+    with sqlite.reading() as connection:
+        own = opinions.of(connection, "ann")
+        # Replaced, but at the smaller level of the two: nobody's is raised behind their back.
+        assert {(o.rating, o.epsilon) for o in own} == {(5.0, declared.usual_level)}
+
+
+def test_an_import_does_not_undo_what_people_decided(database: Database, tmp_path: Path) -> None:
+    declared = establish(database)
+    add_items(database, films())
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item,rating\nann,100,5\nann,101,5\nbob,100,5\nzoe,100,5\n")
+    import_ratings(database, declared, table)
+    with database.writing() as connection:
+        opinions.remove(connection, "ann", "100")
+        people.erase(connection, "bob")
+    for replace in (False, True):
+        assert import_ratings(database, declared, table, replace=replace) == (4, 2)
+        moment = read_moment(database, declared)
+        assert moment.ratings.users.values.to_list() == ["ann", "zoe"]
+        assert len(moment.ratings) == 2
+    with database.writing() as connection:
+        opinions.put(connection, "ann", "100", 1.0, 0.1)  # their own change of mind counts
+    assert import_ratings(database, declared, table) == (4, 2)
+    assert len(read_moment(database, declared).ratings) == 3
+
+
+def test_nobody_gets_the_id_of_somebody_who_was_erased(database: Database) -> None:
+    establish(database)
+    with database.writing() as connection:
+        people.new_person(connection, "ann")
+        people.erase(connection, "ann")
+    with database.writing() as connection, pytest.raises(DataError, match="was erased"):
+        people.new_person(connection, "ann")
+
+
+def test_to_say_the_same_again_is_no_change(database: Database) -> None:
+    establish(database)
+    add_items(database, films())
+    with database.writing() as connection:
+        people.new_person(connection, "ann")
+        first = opinions.put(connection, "ann", "100", 4.0, 0.1)
+        assert opinions.put(connection, "ann", "100", 4.0, 0.1) == first
+        assert opinions.put(connection, "ann", "100", 4.0, 0.3).revision != first.revision
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"item": ["z"], "genres": ["Drama"]}, {"item": ["z"], "year": [float("inf")]},
+        {"item": ["z"], "year": ["unknown"]}, {"item": ["z"], "title": [7]},
+        {"item": ["z"], "rating": [5]}, {"item": ["z"], "User": ["ann"]},
+        {"item": ["a\x00b"]}, {"item": ["z" * 300]}, {"item": ["z"], "title": ["a\x00b"]},
+        {"item": ["z"], "when": [datetime.date(2020, 1, 1)]},
+    ],
+)  # fmt: skip
+def test_an_item_table_that_does_not_go_with_the_catalogue_is_refused(
+    sqlite: Database, table: dict[str, list[object]]
+) -> None:
+    declared = establish(sqlite)
+    add_items(sqlite, films())
+    with pytest.raises(DataError):
+        add_items(sqlite, Items.from_frame(pl.DataFrame(table)))
+    assert len(read_moment(sqlite, declared).items) == 30
+
+
+def test_mending_an_item_keeps_what_the_table_does_not_name(database: Database) -> None:
+    establish(database)
+    add_items(database, films())
+    add_items(database, Items.from_frame(pl.DataFrame({"item": ["100"], "year": [2001]})))
+    with database.reading() as connection:
+        items = catalogue.read(connection)
+    assert items is not None
+    assert items.frame.row(0, named=True) == {
+        "item": "100", "title": "Film 0", "year": 2001, "genres": ["Drama"],
+    }  # fmt: skip
