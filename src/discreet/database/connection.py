@@ -23,6 +23,9 @@ BUSY_SECONDS = 60
 MOST_WAITING = 16
 """Writers who may wait in line; more would keep all threads from those who only read."""
 
+_BEGINNING = 0x64697363
+"""An arbitrary number that names a lock."""
+
 Insert = sqlite.Insert | postgresql.Insert
 
 
@@ -30,6 +33,15 @@ def insert(connection: Connection, table: sa.Table) -> Insert:
     """An insert that can say what happens to rows that are there already."""
     made = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     return made(table)
+
+
+def one_at_a_time(connection: Connection) -> None:
+    """Of several services that begin a database at once, let the others wait until we are done.
+
+    SQLite's writers do so anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BEGINNING)))
 
 
 def now() -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from discreet.database.connection import Database, now
+from discreet.database.connection import Database, now, one_at_a_time
 from discreet.database.migrations import migrate
 from discreet.database.schema import settings
 from discreet.errors import DatabaseError, ParameterError, SpecError, require_count
@@ -91,6 +91,7 @@ def establish(
     migrate(database)
     wanted = wanted or {}
     with database.writing() as connection:
+        one_at_a_time(connection)
         stored = connection.scalar(_value(DECLARATION))
         if stored is None:
             if not begin:

@@ -11,11 +11,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 
-from discreet.database.connection import Database
+from discreet.database.connection import Database, one_at_a_time
 from discreet.errors import DatabaseError
-
-_LOCK = 0x64697363
-"""Of two services that start at once on PostgreSQL, one migrates and the other waits."""
 
 
 def config() -> Config:
@@ -30,8 +27,7 @@ def migrate(database: Database) -> None:
     steps = config()
     newest = ScriptDirectory.from_config(steps).get_current_head()
     with database.writing() as connection:
-        if not database.sqlite:
-            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+        one_at_a_time(connection)
         try:
             if MigrationContext.configure(connection).get_current_revision() == newest:
                 return
