@@ -31,7 +31,8 @@ def test_both_orders_hold_the_same_records(small: Ratings) -> None:
     )
     for order in (users, items):
         assert (np.repeat(np.arange(len(order.ptr) - 1), np.diff(order.ptr)) == order.rows).all()
-    assert (small.item[items.records] == items.rows).all()
+    assert (small.in_item_order(small.item) == items.rows).all()
+    assert (small.in_item_order(small.rating) == items.values).all()
 
 
 def test_polars_pandas_and_arrow_give_the_same_table() -> None:

@@ -22,7 +22,7 @@ from discreet.columns import (
 )
 from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, id_series
-from discreet.kernels.tables import pair_order, stable_order, take
+from discreet.kernels.tables import pair_order, sort_column, sort_columns, take
 from discreet.kernels.threads import run_all, thread_count
 from discreet.scale import RatingScale
 
@@ -32,6 +32,7 @@ Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+T_any = TypeVar("T_any", bound=np.generic)
 
 
 class Held(Protocol[T_co]):
@@ -79,14 +80,16 @@ class HeldHere(Generic[T]):
 
 
 class Order(NamedTuple):
-    """The records sorted by one side: row k of the other arrays belongs to `rows[k]`."""
+    """The records sorted by one side, then the other: those of row i are ptr[i]..ptr[i+1]."""
 
-    rows: NDArray[np.int32]
     cols: NDArray[np.int32]
     values: Floats
     ptr: NDArray[np.int64]
-    records: NDArray[np.integer[Any]] | None
-    """Where each record stands in the table's own order; None for that order itself."""
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """Whose record each one is, made anew every time."""
+        return np.repeat(np.arange(len(self.ptr) - 1, dtype=np.int32), np.diff(self.ptr))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,16 +176,17 @@ class Ratings:
     def by_user(self) -> Order:
         """The records by user, then item."""
         ptr = np.searchsorted(self.user, np.arange(len(self.users) + 1, dtype=np.int32))
-        return Order(self.user, self.item, self.rating, ptr, None)
+        return Order(self.item, self.rating, ptr)
 
     @cached_property
     def by_item(self) -> Order:
         """The records by item, then user."""
-        threads = thread_count(None)
-        order, ptr = stable_order(self.item, len(self.items), threads)
-        rows = np.repeat(np.arange(len(self.items), dtype=np.int32), np.diff(ptr))
-        cols, values = take(self.user, order, threads), take(self.rating, order, threads)
-        return Order(rows, cols, values, ptr, order)
+        size, threads = len(self.items), thread_count(None)
+        return Order(*sort_columns(self.item, size, self.user, self.rating, threads))
+
+    def in_item_order(self, column: NDArray[T_any]) -> NDArray[T_any]:
+        """A number for every record, moved from the table's order to that of `by_item`."""
+        return sort_column(self.item, len(self.items), column, thread_count(None))
 
     def subset(self, mask: NDArray[np.bool_]) -> Ratings:
         """The records where mask is true; users and items keep their row numbers."""

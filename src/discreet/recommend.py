@@ -19,7 +19,7 @@ FAMILY_SHRINK = 1.5
 _BLOCK = 1 << 18
 """How many scores a thread holds at once: they stay in its cache, however many people there are."""
 _TILE = 64
-"""A multiple of the rows and of the columns of every tile in `kernels.simd`."""
+"""A multiple of the rows and of the columns of every tile in `kernels.tiles`."""
 
 
 @dataclass(frozen=True)

@@ -117,6 +117,19 @@ def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:
 
 @SIZES
 @DTYPES
+def test_echoes_equal_their_twin(data: Ratings, d: int, dtype: Any) -> None:
+    _, V = matrices(data, d, dtype)
+    order, r = sides(data, dtype)[0]
+    fast, slow = np.ones_like(V), np.ones_like(V)
+    for step in (1, 3):
+        arguments = (2, len(data.users), step, order.ptr, order.cols, r, dtype(2), V)
+        gradients.add_echoes(*arguments, fast)
+        reference.add_echoes(*arguments, slow)
+    np.testing.assert_allclose(fast, slow, rtol=1e2 * TOLERANCE[dtype], atol=1e2 * TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 10, 15, 16, 17, 20, 21, 22, 64, 131])
+@DTYPES
 @THREADS
 @pytest.mark.parametrize(("ridge", "per_record"), [(0.5, 0.0), (0.0, 0.05)])
 def test_the_ridge_solution_equals_its_twin(
@@ -255,11 +268,39 @@ def test_the_passes_of_chorus_equal_their_twins_to_the_bit(
         )
         run_ranges(
             chorus, row_ranges(items.ptr, count), count,
-            items.ptr, items.cols, a[items.records], U, V,
+            items.ptr, items.cols, data.in_item_order(a), U, V,
         )  # fmt: skip
         results.append((U, V))
     for fast, slow in zip(*results, strict=True):
         assert (fast == slow).all()
+
+
+@pytest.mark.parametrize("d", [3, 20, 40])
+def test_many_records_of_one_row_are_summed_in_parts(d: int) -> None:
+    rng = np.random.default_rng(6)
+    counts = np.array([5000, 0, 1, 1024, 1025])
+    ptr = np.concatenate([[0], np.cumsum(counts)])
+    V = rng.normal(size=(50, d)).astype(np.float32)
+    cols = rng.integers(50, size=ptr[-1]).astype(np.int32)
+    r = rng.normal(size=ptr[-1]).astype(np.float32)
+    fast, slow = np.ones((5, d), dtype=np.float32), np.empty((5, d), dtype=np.float32)
+    none = np.zeros((1, d), dtype=np.float32)
+    for kernel, out in ((least_squares.solve_ridge, fast), (reference.solve_ridge, slow)):
+        kernel(0, 5, ptr, cols, r, V, np.float32(0), np.float32(0.1), none, out)
+    np.testing.assert_allclose(fast, slow, rtol=1e-4, atol=1e-4)
+    assert (fast[1] == 0).all()  # no record and no ridge
+
+
+def test_a_number_that_is_none_is_seen_in_its_own_row_alone() -> None:
+    V = np.random.default_rng(7).normal(size=(4, 20)).astype(np.float32)
+    V[2, 5] = np.nan
+    ptr, cols = np.arange(5), np.arange(4, dtype=np.int32)
+    out = np.empty((4, 20), dtype=np.float32)
+    least_squares.solve_ridge(
+        0, 4, ptr, cols, np.ones(4, dtype=np.float32), V, np.float32(1), np.float32(0),
+        np.zeros((1, 20), dtype=np.float32), out,
+    )  # fmt: skip
+    assert np.isnan(out).any(axis=1).tolist() == [False, False, True, False]
 
 
 def test_a_person_with_more_records_than_one_exact_block_is_summed_exactly() -> None:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-from discreet.kernels.simd import FAST, fits_registers, row_gradient
+from discreet.kernels.rows import fits_registers, row_echo, row_gradient
+from discreet.kernels.vectors import FAST
 
 
 @njit(cache=True, nogil=True)
@@ -62,6 +63,35 @@ def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared):  # type
         for a in range(d):
             out[i, a] += step * total[a]
         start = end
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _row_echo(other, cols, r, lo, hi, centre, scale, out):  # type: ignore[no-untyped-def]
+    """out[cols[k]] += w_k g, w_k = r_k - centre, g = scale * sum over lo <= k < hi of w_k z_k."""
+    d = other.shape[1]
+    if fits_registers(d, other):
+        row_echo(other, cols, r, lo, hi, centre, scale, out)
+        return
+    total = np.zeros(d, dtype=other.dtype)
+    for k in range(lo, hi):
+        z = other[cols[k]]
+        for a in range(d):
+            total[a] += (r[k] - centre) * z[a]
+    for k in range(lo, hi):
+        place = out[cols[k]]
+        for a in range(d):
+            place[a] += (r[k] - centre) * scale * total[a]
+
+
+@njit(cache=True, nogil=True)
+def add_echoes(lo, hi, step, ptr, cols, r, centre, other, out):  # type: ignore[no-untyped-def]
+    """out += R' D^-1/2 R other, R being r - centre and D the numbers of records, in the rows
+    lo, lo + step, ... < hi: what multiplying there and back adds up to, in one pass."""
+    for i in range(lo, hi, step):
+        start, end = ptr[i], ptr[i + 1]
+        if end > start:
+            scale = other.dtype.type(1 / math.sqrt(end - start))
+            _row_echo(other, cols, r, start, end, centre, scale, out)
 
 
 @njit(cache=True, nogil=True)

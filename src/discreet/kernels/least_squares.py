@@ -7,15 +7,19 @@ import math
 import numpy as np
 from numba import njit
 
-from discreet.kernels.simd import (
-    FAST,
-    ROWS,
-    add_products,
-    lanes,
-    padded,
-    solve_tile,
-    subtract_products,
+from discreet.kernels.batches import (
+    add_records,
+    eliminate,
+    empty_batch,
+    fits_batches,
+    pivot,
+    places_of,
+    substitute,
+    sums_of,
+    turn,
 )
+from discreet.kernels.tiles import add_products, padded, solve_tile, subtract_products
+from discreet.kernels.vectors import FAST, ROWS, lanes
 
 
 @njit(cache=True, nogil=True)
@@ -127,9 +131,53 @@ def gram(X):  # type: ignore[no-untyped-def]
     return out
 
 
+_SUMMED = 1024
+"""Records summed in registers before they are added to what came before: 32 bits lose nothing."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
+    """`solve_ridge` for rows of few numbers."""
+    d, batch = other.shape[1], lanes(other)
+    count = sums_of(d, batch)
+    places = places_of(d, batch)
+    G = np.zeros((batch, count * batch), dtype=other.dtype)
+    L = empty_batch(d, batch, other)
+    penalty = np.ones(batch, dtype=other.dtype)
+    for first in range(lo, hi, batch):
+        rows = min(batch, hi - first)
+        for m in range(rows):
+            start, end = ptr[first + m], ptr[first + m + 1]
+            penalty[m] = ridge + ridge_per_record * (end - start)
+            if start == end and penalty[m] == 0:
+                penalty[m] = 1  # anything: no rating and no ridge makes a zero
+            G[m] = 0
+            for begin in range(start, end, _SUMMED):
+                add_records(G[m], other, cols, r, begin, min(begin + _SUMMED, end))
+        for number in range(count):
+            turn(G, number, places, L)
+        for a in range(d):
+            for m in range(rows):
+                own = first + m if len(linear) > 1 else 0
+                L[a, a, m] += penalty[m]
+                L[d, a, m] -= linear[own, a]
+        for a in range(d):
+            pivot(L, a, a, penalty)
+            for c in range(a + 1, d + 1, ROWS):
+                eliminate(L, a, c, penalty)
+        for a in range(d - 1, -1, -1):
+            substitute(L, a, d, penalty)
+        for m in range(rows):
+            for a in range(d):
+                out[first + m, a] = L[d, a, m]
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
     """out[i] = argmin_x 1/2 sum (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x."""
+    if fits_batches(other.shape[1], other):
+        _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out)
+        return
     d = other.shape[1]
     width = padded(d, other)
     # Where padding leaves a column, the right-hand side goes along in it for nothing.

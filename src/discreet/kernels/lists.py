@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreet.kernels.simd import FAST, ROWS, add_products, lanes
+from discreet.kernels.tiles import add_products
+from discreet.kernels.vectors import FAST, ROWS, lanes
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

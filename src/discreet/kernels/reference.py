@@ -33,6 +33,17 @@ def add_gradient(
     np.add.at(squared, i, error.astype(np.float64) ** 2)
 
 
+def add_echoes(
+    lo: int, hi: int, step: int, ptr: Array, cols: Array, r: Array, centre: float,
+    other: Array, out: Array,
+) -> None:  # fmt: skip
+    """out += R' D^-1/2 R other, R being r - centre and D the numbers of records, in the rows
+    lo, lo + step, ... < hi."""
+    for i in range(lo, hi, step):
+        j, weights = cols[ptr[i] : ptr[i + 1]], r[ptr[i] : ptr[i + 1]] - centre
+        out[j] += np.outer(weights, weights @ other[j]) / np.sqrt(max(1, len(j)))
+
+
 def squared_errors(
     lo: int, hi: int, ptr: Array, cols: Array, r: Array, own: Array, other: Array, squared: Array
 ) -> None:

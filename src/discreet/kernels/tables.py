@@ -34,6 +34,21 @@ def _place(lo, hi, keys, place, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _carry(lo, hi, keys, place, x, out):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        out[place[keys[k]]] = x[k]
+        place[keys[k]] += 1
+
+
+@njit(cache=True, nogil=True)
+def _carry_two(lo, hi, keys, place, x, y, x_out, y_out):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        p = place[keys[k]]
+        x_out[p], y_out[p] = x[k], y[k]
+        place[keys[k]] = p + 1
+
+
+@njit(cache=True, nogil=True)
 def _place_with(lo, hi, keys, place, other, out):  # type: ignore[no-untyped-def]
     """Like `_place`, with another key in the upper half: one write, and the next pass reads on."""
     for k in range(lo, hi):
@@ -110,6 +125,21 @@ def stable_order(keys: Array, size: int, threads: int = 1) -> tuple[Array, Array
     """The stable order that sorts keys in 0..size-1, and where each key starts in it."""
     order: Array = np.empty(len(keys), dtype=_index_type(len(keys)))
     return order, _pass(_count, _place, keys, size, threads, order)
+
+
+def sort_column(keys: Array, size: int, x: Array, threads: int = 1) -> Array:
+    """x in the stable order that sorts keys in 0..size-1."""
+    out = np.empty_like(x)
+    _pass(_count, _carry, keys, size, threads, x, out)
+    return out
+
+
+def sort_columns(
+    keys: Array, size: int, x: Array, y: Array, threads: int = 1
+) -> tuple[Array, Array, Array]:
+    """x and y in the stable order that sorts keys in 0..size-1, and where each key starts."""
+    outs = np.empty_like(x), np.empty_like(y)
+    return *outs, _pass(_count, _carry_two, keys, size, threads, x, y, *outs)
 
 
 def pair_order(first: Array, second: Array, sizes: tuple[int, int], threads: int = 1) -> Array:

@@ -398,7 +398,7 @@ class Voices:
             weights = purse.weights(part, plan.share)
             a *= np.maximum(weights - rho / CLIP, 0.0) * (1 - 2.0**-40)
             by_user = np.trunc(a * UNIT).astype(np.int32)
-            return Contributions(part, by_user, by_user[part.by_item.records])
+            return Contributions(part, by_user, part.in_item_order(by_user))
 
         self.contributions = data.held(contributions)
         parts = np.ones(plan.rounds)

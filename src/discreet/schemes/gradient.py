@@ -126,9 +126,7 @@ class GradientSteps:
         # A batch number for each record: batches of near-equal size, their records in row order.
         batch_of = self.rng.integers(self._count, size=len(self.data), dtype=np.uint16)
         people, items = self._dealt
-        deals = [
-            lambda: deal(batch_of[self.data.by_item.records], self._count, *self._items, *items)
-        ]
+        deals = [lambda: deal(self.data.in_item_order(batch_of), self._count, *self._items, *items)]
         if with_people:
             deals.append(lambda: deal(batch_of, self._count, *self._people, *people))
         cuts = run_all(deals, self.threads)[0]

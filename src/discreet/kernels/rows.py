@@ -1,0 +1,132 @@
+"""Passes over the records of one row, its numbers and their sums in registers throughout."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from discreet.kernels.vectors import BYTES, Writer, arrays_of, require_alike
+
+_MOST_VECTORS = 8
+
+
+@njit(inline="always")
+def fits_registers(d, array):
+    """Whether `row_gradient` can hold rows of d numbers."""
+    return d <= _MOST_VECTORS * (BYTES // array.itemsize)
+
+
+def _for_each_size(w, d, write):
+    """Call write(rows) for every number of vectors in a row; d decides when it runs."""
+    needed = w.builder.udiv(w.builder.add(d, w.index(w.lanes - 1)), w.index(w.lanes))
+    w.choose(needed, range(1, _MOST_VECTORS + 1), lambda vectors: write(_Rows(w, d, vectors)))
+
+
+class _Rows:
+    """Rows of d numbers in registers: so many vectors, the last one masked."""
+
+    def __init__(self, w, d, vectors):
+        self.w = w
+        self.vectors = vectors
+        self.mask = w.first_lanes(w.builder.sub(d, w.index((vectors - 1) * w.lanes)))
+
+    def _parts(self, start):
+        gep = self.w.builder.gep
+        return [gep(start, [self.w.index(v * self.w.lanes)]) for v in range(self.vectors)]
+
+    def load(self, start):
+        *whole, last = self._parts(start)
+        return [*(self.w.load(part) for part in whole), self.w.load_masked(last, self.mask)]
+
+    def store(self, row, start):
+        *whole, last = self._parts(start)
+        for value, part in zip(row[:-1], whole, strict=True):
+            self.w.store(value, part)
+        self.w.store_masked(row[-1], last, self.mask)
+
+    def zeros(self):
+        return [self.w.running(self.w.zero) for _ in range(self.vectors)]
+
+
+@intrinsic
+def row_gradient(typingctx, x, other, cols, r, lo, hi, total):
+    """total <- sum over lo <= k < hi of e_k z_k, z_k = other[cols[k]], e_k = r_k - x . z_k.
+
+    Returns the sum of e_k^2. Only where `fits_registers`: there is one loop for each number of
+    vectors in a row, so that x and the sum never leave the registers.
+    """
+    del typingctx, lo, hi
+    require_alike(x, other, r, total)
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        x, other, cols, r, total = arrays_of(
+            context, builder, (*kinds[:4], kinds[6]), (*args[:4], args[6])
+        )
+        lo, hi = args[4:6]
+        w = Writer(context, builder, kinds[0].dtype)
+        (d,) = cgutils.unpack_tuple(builder, x.shape)
+        squares = w.running(ir.Constant(ir.DoubleType(), 0.0))
+
+        def write(rows):
+            own, sums = rows.load(x.data), rows.zeros()
+            with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
+                row = rows.load(w.row(other, cols, k))
+                dot = w.multiply(own[0], row[0])
+                for mine, theirs in zip(own[1:], row[1:], strict=True):
+                    dot = w.add(dot, w.multiply(mine, theirs))
+                error = w.subtract(builder.load(w.pointer(r, k)), w.sum(dot))
+                everywhere = w.spread(error)
+                for part, theirs in zip(sums, row, strict=True):
+                    w.add_to(part, w.multiply(everywhere, theirs))
+                exact = error if w.bytes == 8 else builder.fpext(error, ir.DoubleType())
+                w.add_to(squares, w.multiply(exact, exact))
+            rows.store([builder.load(part) for part in sums], total.data)
+
+        _for_each_size(w, d, write)
+        return builder.load(squares)
+
+    return types.float64(x, other, cols, r, types.intp, types.intp, total), generate
+
+
+@intrinsic
+def row_echo(typingctx, other, cols, r, lo, hi, centre, scale, out):
+    """out[cols[k]] += w_k g, w_k = r_k - centre, g = scale * sum over lo <= k < hi of w_k z_k.
+
+    z_k = other[cols[k]]. Only where `fits_registers`.
+    """
+    del typingctx, lo, hi, centre, scale
+    require_alike(other, r, out)
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        other, cols, r, out = arrays_of(
+            context, builder, (*kinds[:3], kinds[7]), (*args[:3], args[7])
+        )
+        lo, hi, centre, scale = args[3:7]
+        w = Writer(context, builder, kinds[0].dtype)
+        _, d = cgutils.unpack_tuple(builder, other.shape)
+
+        def weight(k):
+            return w.spread(w.subtract(builder.load(w.pointer(r, k)), centre))
+
+        def write(rows):
+            sums = rows.zeros()
+            with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
+                everywhere = weight(k)
+                for part, theirs in zip(sums, rows.load(w.row(other, cols, k)), strict=True):
+                    w.add_to(part, w.multiply(everywhere, theirs))
+            g = [w.multiply(w.spread(scale), builder.load(part)) for part in sums]
+            with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
+                everywhere, place = weight(k), w.row(out, cols, k)
+                pairs = zip(rows.load(place), g, strict=True)
+                rows.store([w.add(old, w.multiply(everywhere, own)) for old, own in pairs], place)
+
+        _for_each_size(w, d, write)
+        return context.get_dummy_value()
+
+    number = other.dtype
+    whole = types.intp
+    return types.void(other, cols, r, whole, whole, number, number, out), generate
