@@ -13,7 +13,15 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-from discreet.kernels.vectors import BYTES, ROWS, Writer, arrays_of, require_alike, rows_from
+from discreet.kernels.vectors import (
+    BYTES,
+    ROWS,
+    Writer,
+    arrays_of,
+    exchanged,
+    require_alike,
+    rows_from,
+)
 
 _REGISTERS = 32 if BYTES == 64 else 16
 
@@ -83,6 +91,7 @@ def add_records(typingctx, G, other, cols, r, lo, hi):
             loaded = w.first_lanes(w.index(d - last * w.lanes))
             lane = ir.Constant(ir.IntType(32), d - last * w.lanes)
             with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
+                w.prefetch(other, cols, k)
                 start = w.row(other, cols, k)
                 value = builder.load(w.pointer(r, k))
                 row = [w.load(builder.gep(start, [w.index(v * w.lanes)])) for v in range(last)]
@@ -122,10 +131,7 @@ def turn(typingctx, G, number, places, L):
         # A butterfly: exchange the off-diagonal blocks, of half the lanes first.
         half = w.lanes // 2
         while half:
-            kept = [lane & ~half for lane in range(w.lanes)]
-            upper = [w.lanes * bool(lane & half) for lane in range(w.lanes)]
-            low = [k + u for k, u in zip(kept, upper, strict=True)]
-            high = [lane + half for lane in low]
+            low, high = exchanged(w.lanes, half)
             for m in range(w.lanes):
                 if not m & half:
                     pair = rows[m], rows[m + half]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -46,6 +45,16 @@ class _Rows:
             self.w.store(value, part)
         self.w.store_masked(row[-1], last, self.mask)
 
+    def dots(self, own, others):
+        """The products with one row, to be summed over their lanes."""
+        products = [self.w.multiply(own[0], row[0]) for row in others]
+        for v in range(1, self.vectors):
+            products = [
+                self.w.add(product, self.w.multiply(own[v], row[v]))
+                for product, row in zip(products, others, strict=True)
+            ]
+        return products
+
     def zeros(self):
         return [self.w.running(self.w.zero) for _ in range(self.vectors)]
 
@@ -68,25 +77,36 @@ def row_gradient(typingctx, x, other, cols, r, lo, hi, total):
         lo, hi = args[4:6]
         w = Writer(context, builder, kinds[0].dtype)
         (d,) = cgutils.unpack_tuple(builder, x.shape)
-        squares = w.running(ir.Constant(ir.DoubleType(), 0.0))
+        squares = {count: w.running(w.exact_zero(count)) for count in (1, 4)}
 
         def write(rows):
             own, sums = rows.load(x.data), rows.zeros()
-            with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
-                row = rows.load(w.row(other, cols, k))
-                dot = w.multiply(own[0], row[0])
-                for mine, theirs in zip(own[1:], row[1:], strict=True):
-                    dot = w.add(dot, w.multiply(mine, theirs))
-                error = w.subtract(builder.load(w.pointer(r, k)), w.sum(dot))
-                everywhere = w.spread(error)
-                for part, theirs in zip(sums, row, strict=True):
-                    w.add_to(part, w.multiply(everywhere, theirs))
-                exact = error if w.bytes == 8 else builder.fpext(error, ir.DoubleType())
-                w.add_to(squares, w.multiply(exact, exact))
+
+            def add(k, count):
+                """The next records: together, since summing four vectors takes half the steps."""
+                places = [builder.add(k, w.index(n)) for n in range(count)]
+                for place in places:
+                    w.prefetch(other, cols, place)
+                theirs = [rows.load(w.row(other, cols, place)) for place in places]
+                errors = w.subtract(w.load(w.pointer(r, k), count), w.sums(rows.dots(own, theirs)))
+                for n, row in enumerate(theirs):
+                    everywhere = w.spread(builder.extract_element(errors, w.lane(n)))
+                    for part, value in zip(sums, row, strict=True):
+                        w.add_to(part, w.multiply(everywhere, value))
+                exact = w.exact(errors)
+                w.add_to(squares[count], w.multiply(exact, exact))
+
+            most = max(squares)
+            groups = builder.sdiv(builder.sub(hi, lo), w.index(most))
+            middle = builder.add(lo, builder.mul(groups, w.index(most)))
+            for first, end, count in ((lo, middle, most), (middle, hi, 1)):
+                with cgutils.for_range_slice(builder, first, end, w.index(count)) as (k, _):
+                    add(k, count)
             rows.store([builder.load(part) for part in sums], total.data)
 
         _for_each_size(w, d, write)
-        return builder.load(squares)
+        totals = [builder.load(square) for square in squares.values()]
+        return w.add(w.sum(totals[0]), w.sum(totals[1]))
 
     return types.float64(x, other, cols, r, types.intp, types.intp, total), generate
 
@@ -115,6 +135,7 @@ def row_echo(typingctx, other, cols, r, lo, hi, centre, scale, out):
         def write(rows):
             sums = rows.zeros()
             with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
+                w.prefetch(other, cols, k)
                 everywhere = weight(k)
                 for part, theirs in zip(sums, rows.load(w.row(other, cols, k)), strict=True):
                     w.add_to(part, w.multiply(everywhere, theirs))

@@ -18,6 +18,8 @@ FAST = {"reassoc", "contract", "nsz"}
 ROWS = 8
 """Rows of a tile: so many independent sums keep two multiply-add units of four cycles busy."""
 BYTES = 64 if binding.get_host_cpu_features().get("avx512f", False) else 32
+_AHEAD = 16
+"""Records ahead whose rows are asked for, since they may lie beyond the caches."""
 _INDEX = ir.IntType(32)
 
 
@@ -56,10 +58,34 @@ class Writer:
         number = self.builder.sext(self.builder.load(self.pointer(rows, k)), self.whole)
         return self.pointer(array, number, self.index(0))
 
-    def load(self, place):
-        """A vector from memory."""
-        place = self.builder.bitcast(place, self.vector.as_pointer())
-        return self.builder.load(place, align=self.bytes)
+    def prefetch(self, array, rows, k):
+        """Ask for array[rows[k + _AHEAD]]: beyond the end of a row of records they go on."""
+        (count,) = cgutils.unpack_tuple(self.builder, rows.shape)
+        later = self.builder.add(k, self.index(_AHEAD))
+        last = self.builder.sub(count, self.index(1))
+        inside = self.builder.icmp_signed("<", later, last)
+        start = self.row(array, rows, self.builder.select(inside, later, last))
+        _, d = cgutils.unpack_tuple(self.builder, array.shape)
+        end = self.builder.gep(start, [self.builder.sub(d, self.index(1))])
+        byte = ir.IntType(8).as_pointer()
+        ask = cgutils.get_or_insert_function(
+            self.builder.module,
+            ir.FunctionType(ir.VoidType(), [byte, _INDEX, _INDEX, _INDEX]),
+            "llvm.prefetch.p0",
+        )
+        to_read, to_keep, data = self.lane(0), self.lane(3), self.lane(1)
+        for place in (start, end):
+            where = self.builder.bitcast(place, byte)
+            self.builder.call(ask, [where, to_read, to_keep, data])
+
+    def lane(self, number):
+        """A constant that names a lane."""
+        return ir.Constant(_INDEX, number)
+
+    def load(self, place, lanes=None):
+        """A vector from memory, whole unless it is said how many lanes."""
+        kind = self.vector if lanes is None else ir.VectorType(self.number, lanes)
+        return self.builder.load(self.builder.bitcast(place, kind.as_pointer()), align=self.bytes)
 
     def store(self, value, place):
         """A vector to memory."""
@@ -110,7 +136,7 @@ class Writer:
 
     def shuffle(self, x, y, lanes):
         """A vector of these lanes of x and, counting on, of y."""
-        chosen = ir.Constant(ir.VectorType(_INDEX, self.lanes), lanes)
+        chosen = ir.Constant(ir.VectorType(_INDEX, len(lanes)), lanes)
         return self.builder.shuffle_vector(x, y, chosen)
 
     def root(self, vector):
@@ -123,11 +149,47 @@ class Writer:
 
     def sum(self, vector):
         """The sum of a vector's lanes."""
-        return self.builder.call(
-            self._intrinsic("vector.reduce.fadd", self.number, [self.number, self.vector]),
-            [ir.Constant(self.number, 0.0), vector],
-            fastmath=sorted(FAST),
+        kind = vector.type
+        width = 8 if kind.element == ir.DoubleType() else 4
+        function = cgutils.get_or_insert_function(
+            self.builder.module,
+            ir.FunctionType(kind.element, [kind.element, kind]),
+            f"llvm.vector.reduce.fadd.v{kind.count}f{8 * width}",
         )
+        zero = ir.Constant(kind.element, 0.0)
+        return self.builder.call(function, [zero, vector], fastmath=sorted(FAST))
+
+    def sums(self, vectors):
+        """The sums of the lanes of one vector, or of four, as a vector of one or four lanes."""
+        if len(vectors) == 1:
+            return self.builder.insert_element(
+                ir.Constant(ir.VectorType(self.number, 1), ir.Undefined),
+                self.sum(vectors[0]),
+                self.lane(0),
+            )
+        halves = [self.lanes // 2, self.lanes // 4]
+        for half in halves:  # two vectors become one: the lanes with that bit are the second's
+            low, high = exchanged(self.lanes, half)
+            vectors = [
+                self.add(self.shuffle(x, y, low), self.shuffle(x, y, high))
+                for x, y in zip(vectors[::2], vectors[1::2], strict=True)
+            ]
+        total = vectors[0]
+        half = self.lanes // 8
+        while half:
+            other = [lane ^ half for lane in range(self.lanes)]
+            total = self.add(total, self.shuffle(total, total, other))
+            half //= 2
+        return self.shuffle(total, total, [0, halves[0], halves[1], halves[0] + halves[1]])
+
+    def exact(self, vector):
+        """The same in 64 bits."""
+        kind = ir.VectorType(ir.DoubleType(), vector.type.count)
+        return vector if self.bytes == 8 else self.builder.fpext(vector, kind)
+
+    def exact_zero(self, lanes):
+        """Zeros in 64 bits."""
+        return ir.Constant(ir.VectorType(ir.DoubleType(), lanes), None)
 
     def first_lanes(self, count):
         """A mask of the lanes below count."""
@@ -157,6 +219,12 @@ class Writer:
         full = f"llvm.{name}.v{self.lanes}f{8 * self.bytes}" + pointers * ".p0"
         kind = ir.FunctionType(result, arguments)
         return cgutils.get_or_insert_function(self.builder.module, kind, full)
+
+
+def exchanged(lanes, half):
+    """Which lanes of two vectors, counting on, make two others: those without a bit, those with."""
+    low = [lane if not lane & half else lanes + (lane & ~half) for lane in range(lanes)]
+    return low, [lane + half for lane in low]
 
 
 def require_alike(*arrays):
