@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, require_choice
+from discreet.kernels.numbering import narrowed
+from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
 
 COLUMNS = ("user", "item", "rating", "epsilon", "timestamp")
@@ -21,10 +23,18 @@ class Where(NamedTuple):
 
     users: pl.Series
     items: pl.Series
+    text: bool = False
+    """Whether integers stand for their texts."""
 
     def __call__(self, row: int) -> str:
         """A row in words; rows are counted from one."""
-        return f"at row {row + 1} (user {self.users[row]!r}, item {self.items[row]!r})"
+        user, item = (str(s[row]) if self.text else s[row] for s in (self.users, self.items))
+        return f"at row {row + 1} (user {user!r}, item {item!r})"
+
+    def of(self, chosen: NDArray[np.bool_]) -> Where:
+        """Of these rows alone."""
+        rows = pl.Series(chosen)
+        return self._replace(users=self.users.filter(rows), items=self.items.filter(rows))
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
@@ -83,27 +93,24 @@ def numbers(column: pl.Series, what: str, where: Where) -> NDArray[np.floating[A
     return (column if column.dtype == pl.Float32 else column.cast(pl.Float64)).to_numpy()
 
 
-def check_ratings(rating: NDArray[np.floating[Any]], scale: RatingScale, where: Where) -> None:
-    """Every rating is a number within the scale."""
-    # Compared in 64 bits, whatever the ratings have; false for NaN as well.
-    inside = (rating >= np.float64(scale.lo)) & (rating <= np.float64(scale.hi))
-    if not inside.all():
-        row = int(np.argmin(inside))
+def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.floating[Any]]:
+    """Ratings, every one within the scale: in 32 bits if these hold them, as stars and halves."""
+    values = numbers(column, "rating", where)
+    compact, within, exact = narrowed(values, scale.lo, scale.hi, thread_count(None))
+    if not within:
+        row = int(np.argmin((values >= np.float64(scale.lo)) & (values <= np.float64(scale.hi))))
         raise DataError(
-            f"rating must be within the scale {scale}: got {rating[row]:g} {where(row)}; "
+            f"rating must be within the scale {scale}: got {values[row]:g} {where(row)}; "
             "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
         )
+    return compact if exact else values
 
 
 def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
     """Levels; a missing one stays NaN until the specification fills in its default."""
     given = column.is_not_null().to_numpy()
     values = np.full(len(column), np.nan)
-    values[given] = numbers(
-        column.filter(column.is_not_null()),
-        "epsilon",
-        Where(where.users.filter(pl.Series(given)), where.items.filter(pl.Series(given))),
-    )
+    values[given] = numbers(column.filter(column.is_not_null()), "epsilon", where.of(given))
     good = ~given | (np.isfinite(values) & (values > 0))
     if not good.all():
         row = int(np.argmin(good))

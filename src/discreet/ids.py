@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, UnknownIdError
-from discreet.kernels.tables import dense, distinct_integers, look_up, written_usually
+from discreet.kernels.numbering import dense, distinct_integers, look_up, written_usually
 from discreet.kernels.threads import thread_count
 
 Id = int | str
@@ -18,6 +18,12 @@ Id = int | str
 
 def id_series(values: Any, what: str) -> pl.Series:
     """Ids as an Int64 or String series; anything else is an error that names the first bad one."""
+    series = id_column(values, what)
+    return series if series.dtype == pl.String else series.cast(pl.Int64)
+
+
+def id_column(values: Any, what: str) -> pl.Series:
+    """Ids as they come: integers of 64 bits with a sign, or fewer, or strings."""
     if isinstance(values, str | int):
         raise DataError(f"{what} ids must come in a list: got {values!r}; write [{values!r}]")
     try:
@@ -28,14 +34,14 @@ def id_series(values: Any, what: str) -> pl.Series:
         series = series.cast(pl.String)
     if series.dtype.is_float() and _all_whole(series):
         series = series.cast(pl.Int64)  # pandas turns integers with gaps into floats
-    if series.dtype.is_integer():
+    if series.dtype in (pl.UInt64, pl.Int128, pl.UInt128):
         narrow = series.cast(pl.Int64, strict=False)
         if narrow.null_count() > series.null_count():
             raise DataError(f"{what} ids must fit into 64 bits with a sign: make them strings")
         series = narrow
     elif series.dtype == pl.Null and len(series) == 0:
         series = series.cast(pl.String)
-    elif series.dtype != pl.String:
+    elif series.dtype != pl.String and not series.dtype.is_integer():
         raise DataError(
             f"{what} ids must be integers or strings: the column holds {series.dtype}; "
             "convert it, or name another column"
@@ -68,18 +74,20 @@ class Ids:
         return cls(id_series(values, what).unique().sort())
 
     @classmethod
-    def factorise(cls, values: pl.Series) -> tuple[Ids, NDArray[np.int32]]:
-        """The distinct ids of a series that `id_series` made, and the row number of each value."""
+    def factorise(cls, values: pl.Series, *, text: bool = False) -> tuple[Ids, NDArray[np.int32]]:
+        """The distinct ids of a series that `id_column` made, and the row number of each value.
+
+        With `text`, integers stand for the texts that write them.
+        """
         threads = thread_count(None)
-        if values.dtype == pl.Int64:
-            known, rows = distinct_integers(values.to_numpy(), threads)
-            return cls(pl.Series(values.name, known, dtype=pl.Int64)), rows
-        numbers = _written_integers(values)
+        numbers = _written_integers(values) if values.dtype == pl.String else values.to_numpy()
         if numbers is None:
             ids = cls(values.unique().sort())
             return ids, ids.rows(values)
-        # Texts of integers go through the integers, much faster, and end up as the same texts.
         known, rows = distinct_integers(numbers, threads)
+        if values.dtype != pl.String and not text:
+            return cls(pl.Series(values.name, known, dtype=pl.Int64)), rows
+        # Texts of integers go through the integers, much faster, and end up as the same texts.
         texts = pl.Series(values.name, known).cast(pl.String)
         place = texts.arg_sort()
         rank = np.empty(len(known), dtype=np.int32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from discreet.columns import (
     Where,
     as_polars,
-    check_ratings,
     choose_columns,
     levels,
-    numbers,
+    ratings,
     timestamps,
 )
 from discreet.errors import DataError, require_choice, require_count
-from discreet.ids import Ids, id_series
+from discreet.ids import Ids, id_column
+from discreet.kernels.numbering import pairs_ascend
 from discreet.kernels.tables import pair_order, sort_column, sort_columns, take
 from discreet.kernels.threads import run_all, thread_count
 from discreet.scale import RatingScale
@@ -120,23 +120,24 @@ class Ratings:
         *,
         scale: RatingScale | tuple[float, float] = (1, 5),
         keep: str | None = None,
+        text_ids: bool = False,
     ) -> Ratings:
         """Check a Polars, pandas or Arrow table and take it over.
 
         `columns` maps our names (user, item, rating, epsilon, timestamp) to the table's;
         `keep="last"` keeps the latest record (by timestamp) of a pair that occurs more than
-        once, which otherwise is an error.
+        once, which otherwise is an error. `text_ids` makes texts of integer ids, as all ids in
+        a text file are.
         """
         require_choice("keep", keep, (None, "last"))
         table = as_polars(frame)
         chosen = choose_columns(table.columns, columns or {})
         if table.height == 0:
             raise DataError("the ratings table is empty: it needs at least one row")
-        user_ids, item_ids = (id_series(table[chosen[c]], c) for c in ("user", "item"))
-        where = Where(user_ids, item_ids)
+        ids = [id_column(table[chosen[c]], c) for c in ("user", "item")]
+        where = Where(ids[0], ids[1], text_ids)
         scale = RatingScale.of(scale)
-        rating = numbers(table[chosen["rating"]], "rating", where)
-        check_ratings(rating, scale, where)
+        rating = ratings(table[chosen["rating"]], scale, where)
         epsilon = timestamp = None
         if "epsilon" in chosen:
             epsilon = levels(table[chosen["epsilon"]], where)
@@ -149,19 +150,41 @@ class Ratings:
             )
         threads = thread_count(None)
         (users, user), (items, item) = run_all(
-            [partial(Ids.factorise, user_ids), partial(Ids.factorise, item_ids)], threads
+            [partial(Ids.factorise, column, text=text_ids) for column in ids], threads
         )
-        rating = _compact(rating)
-        if not _ascending(user, item):
-            order = pair_order(user, item, (len(users), len(items)), threads)
-            user, item = take(user, order, threads), take(item, order, threads)
-            kept = _one_of_each_pair(user, item, order, timestamp, keep, where)
-            if kept is not None:
-                user, item, order = user[kept], item[kept], order[kept]
-            rating = take(rating, order, threads)
-            epsilon = None if epsilon is None else take(epsilon, order, threads)
-            timestamp = None if timestamp is None else take(timestamp, order, threads)
-        return cls(users, items, user, item, rating, epsilon, timestamp, scale)
+        unsorted = cls(users, items, user, item, rating, epsilon, timestamp, scale)
+        if pairs_ascend(user, item, threads):
+            return unsorted
+        if epsilon is None and timestamp is None:
+            ordered = unsorted._by_way_of_items()
+            if pairs_ascend(ordered.user, ordered.item, threads):
+                return ordered
+        return unsorted._sorted(keep, where)
+
+    def _by_way_of_items(self) -> Ratings:
+        """The records sorted by item and then by user: quick, but it forgets where each stood."""
+        by_item, threads = self.by_item, thread_count(None)
+        item, rating, ptr = sort_columns(
+            by_item.cols, len(self.users), by_item.rows, by_item.values, threads
+        )
+        return replace(self, user=Order(item, rating, ptr).rows, item=item, rating=rating)
+
+    def _sorted(self, keep: str | None, where: Where) -> Ratings:
+        """The records in order, duplicate pairs being resolved or refused."""
+        threads = thread_count(None)
+        order = pair_order(self.user, self.item, (len(self.users), len(self.items)), threads)
+        user, item = take(self.user, order, threads), take(self.item, order, threads)
+        kept = _one_of_each_pair(user, item, order, self.timestamp, keep, where)
+        if kept is not None:
+            user, item, order = user[kept], item[kept], order[kept]
+        return replace(
+            self,
+            user=user,
+            item=item,
+            rating=take(self.rating, order, threads),
+            epsilon=None if self.epsilon is None else take(self.epsilon, order, threads),
+            timestamp=None if self.timestamp is None else take(self.timestamp, order, threads),
+        )
 
     def __len__(self) -> int:
         return len(self.rating)
@@ -270,16 +293,3 @@ def _one_of_each_pair(
     latest = np.lexsort((order, timestamp[order], item, user))
     u, i = user[latest], item[latest]
     return np.asarray(latest[np.append((u[1:] != u[:-1]) | (i[1:] != i[:-1]), True)])
-
-
-def _ascending(user: NDArray[np.int32], item: NDArray[np.int32]) -> bool:
-    """Whether the pairs ascend already, as in a table that was written in our order."""
-    if (user[1:] < user[:-1]).any():
-        return False
-    return bool(((user[1:] > user[:-1]) | (item[1:] > item[:-1])).all())
-
-
-def _compact(rating: Floats) -> Floats:
-    """In 32 bits if they hold it: stars and half stars are exact there."""
-    compact = rating.astype(np.float32)
-    return compact if np.array_equal(compact, rating) else rating

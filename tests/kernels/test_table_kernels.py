@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels import reference, tables
+from discreet.kernels import numbering, reference, tables
 
 THREADS = pytest.mark.parametrize("threads", [1, 3])
 MANY = 3 * 2**16 + 5  # enough for every thread to have records
@@ -34,7 +34,7 @@ def test_long_orders_are_stable_too(threads: int) -> None:
 @given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5)))
 def test_distinct_integers_are_those_of_numpy(values: list[int]) -> None:
     array = np.array(values, dtype=np.int64)
-    known, rows = tables.distinct_integers(array)
+    known, rows = numbering.distinct_integers(array)
     assert known.tolist() == sorted(set(values))
     assert (known[rows] == array).all()
 
@@ -42,7 +42,7 @@ def test_distinct_integers_are_those_of_numpy(values: list[int]) -> None:
 @THREADS
 def test_many_dense_integers(threads: int) -> None:
     values = np.random.default_rng(1).integers(-7, 900, MANY) * 3
-    known, rows = tables.distinct_integers(values, threads)
+    known, rows = numbering.distinct_integers(values, threads)
     expected: Any = np.unique(values, return_inverse=True)
     assert (known == expected[0]).all()
     assert (rows == expected[1]).all()
@@ -51,4 +51,4 @@ def test_many_dense_integers(threads: int) -> None:
 def test_what_is_outside_of_a_table_has_no_row() -> None:
     table = np.array([4, -1, 2], dtype=np.int32)
     values = np.array([10, 11, 12, 13, 9, 2**63 - 1, -(2**63)])
-    assert tables.look_up(values, 10, table).tolist() == [4, -1, 2, -1, -1, -1, -1]
+    assert numbering.look_up(values, 10, table).tolist() == [4, -1, 2, -1, -1, -1, -1]

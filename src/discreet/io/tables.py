@@ -6,11 +6,14 @@ import io
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
+from discreet.columns import COLUMNS
 from discreet.errors import DataError, DataMissingError
 from discreet.io import movielens, netflix
+from discreet.io.delimited import read_plain
 from discreet.items import Items
 from discreet.ratings import Ratings
 from discreet.scale import RatingScale
@@ -37,11 +40,13 @@ def read_ratings(
     resolves duplicate pairs by timestamp.
     """
     source = _existing(path)
-    frame, own_scale = _ratings_frame(source, separator, encoding, columns or {})
+    found = _ratings_frame(source, separator, encoding, columns or {})
     try:
-        return Ratings.from_frame(frame, columns, scale=scale or own_scale, keep=keep)
+        return Ratings.from_frame(
+            found.frame, columns, scale=scale or found.scale, keep=keep, text_ids=found.text_ids
+        )
     except DataError as error:
-        raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
+        raise DataError(f"{source}: {error}{_delimiter_hint(found.frame)}") from None
 
 
 def read_people(
@@ -54,11 +59,11 @@ def read_people(
 ) -> Ratings:
     """People's own ratings for fold-in: item and rating, and user where there are several."""
     source, mapped = _existing(path), columns or {}
-    frame, _ = _ratings_frame(source, separator, encoding, mapped)
+    frame, _, text_ids = _ratings_frame(source, separator, encoding, mapped)
     if frame.width > 1 and mapped.get("user", "user") not in frame.columns:
         frame = frame.with_columns(pl.lit("you").alias("user"))
     try:
-        return Ratings.from_frame(frame, mapped, scale=scale)
+        return Ratings.from_frame(frame, mapped, scale=scale, text_ids=text_ids)
     except DataError as error:
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
 
@@ -176,14 +181,23 @@ def _id_types(columns: Mapping[str, str]) -> dict[str, pl.DataType]:
     }
 
 
+class _Found(NamedTuple):
+    """A ratings table as it was read."""
+
+    frame: pl.DataFrame
+    scale: RatingScale
+    text_ids: bool
+    """Whether its ids are text, also where digits were read as integers."""
+
+
 def _ratings_frame(
     source: Path, separator: str | None, encoding: str, columns: Mapping[str, str]
-) -> tuple[pl.DataFrame, RatingScale]:
+) -> _Found:
     try:
         if movielens.recognises_ratings(source):
-            return movielens.read_ratings(source)
+            return _Found(*movielens.read_ratings(source), text_ids=False)
         if netflix.recognises_ratings(source):
-            return netflix.read_ratings(source), DEFAULT_SCALE
+            return _Found(netflix.read_ratings(source), DEFAULT_SCALE, text_ids=False)
     except (pl.exceptions.PolarsError, zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {source}: {str(error).splitlines()[0]}") from None
     if source.is_dir() or source.suffix.lower() == ".zip":
@@ -191,10 +205,17 @@ def _ratings_frame(
             f"{source} holds no ratings file known here (u.data, ratings.dat, ratings.csv, "
             "mv_*.txt, combined_data_*.txt); give the path of a table"
         )
-    frame = read_table(source, separator, encoding, _id_types(columns))
+    suffix = source.suffix.lower()
+    delimiter = None if suffix in (*PARQUET, *ARROW) else separator or DELIMITED.get(suffix)
+    frame = None
+    if delimiter is not None and len(delimiter.encode()) == 1 and _is_utf8(encoding):
+        names = {columns.get(name, name): name for name in COLUMNS} | movielens.CSV_HEADER
+        frame = read_plain(source, delimiter, names)
+    if frame is None:
+        frame = read_table(source, separator, encoding, _id_types(columns))
     if movielens.is_movielens_header(frame.columns):
-        return movielens.rename(frame), movielens.HALF_STARS
-    return frame, DEFAULT_SCALE
+        return _Found(movielens.rename(frame), movielens.HALF_STARS, text_ids=False)
+    return _Found(frame, DEFAULT_SCALE, text_ids=delimiter is not None)
 
 
 def _existing(path: str | Path) -> Path:

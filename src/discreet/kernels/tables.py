@@ -1,4 +1,4 @@
-"""From columns to a table: ids numbered, records sorted, on all threads.
+"""Records sorted, on all threads.
 
 Every sort is a stable counting sort, so the number of threads changes no result.
 """
@@ -13,11 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.kernels.threads import even_ranges, run_all, run_ranges
+from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_all, run_ranges
 
 Array = NDArray[Any]
-_LEAST = 1 << 16
-"""Fewer records are not worth a second thread."""
 
 
 @njit(cache=True, nogil=True)
@@ -76,39 +74,12 @@ def _take(lo, hi, source, order, out):  # type: ignore[no-untyped-def]
         out[k] = source[order[k]]
 
 
-@njit(cache=True, nogil=True)
-def _mark(lo, hi, values, base, present):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        present[values[k] - base] = True
-
-
-@njit(cache=True, nogil=True)
-def _look_up(lo, hi, values, base, table, out):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        place = values[k] - base
-        out[k] = table[place] if 0 <= place < len(table) else -1
-
-
-@njit(cache=True, nogil=True)
-def _lengths_match(lo, hi, values, lengths, matched):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        value, length = values[k], 1
-        if value < 0:
-            length += 1
-        while not -10 < value < 10:
-            value = value // 10 if value > 0 else -(-value // 10)
-            length += 1
-        if length != lengths[k]:
-            matched[0] = False
-            return
-
-
 def _pass(
     count: Callable[..., None], place: Callable[..., None], keys: Array, size: int, threads: int,
     *arrays: Array,
 ) -> Array:  # fmt: skip
     """One counting sort: every thread places its own records; returns where each key starts."""
-    ranges = even_ranges(len(keys), threads, least=_LEAST)
+    ranges = even_ranges(len(keys), threads, least=WORTH_THREADS)
     counts = np.zeros((len(ranges), size), dtype=np.int64)
     run_all([partial(count, *r, keys, c) for r, c in zip(ranges, counts, strict=True)], threads)
     ptr = np.zeros(size + 1, dtype=np.int64)
@@ -158,42 +129,10 @@ def pair_order(first: Array, second: Array, sizes: tuple[int, int], threads: int
 def take(source: Array, order: Array, threads: int = 1) -> Array:
     """source[order]."""
     out = np.empty(len(order), dtype=source.dtype)
-    run_ranges(_take, even_ranges(len(order), threads, least=_LEAST), threads, source, order, out)
+    run_ranges(
+        _take, even_ranges(len(order), threads, least=WORTH_THREADS), threads, source, order, out
+    )
     return out
-
-
-def distinct_integers(values: Array, threads: int = 1) -> tuple[Array, Array]:
-    """The distinct values in ascending order, and for every value its place among them."""
-    base, top = (int(values.min()), int(values.max())) if len(values) else (0, -1)
-    if not dense(base, top, len(values)):
-        known, rows = np.unique(values, return_inverse=True)
-        return known, rows.astype(np.int32)
-    present = np.zeros(top - base + 1, dtype=np.bool_)
-    ranges = even_ranges(len(values), threads, least=_LEAST)
-    run_ranges(_mark, ranges, threads, values, base, present)
-    table = np.cumsum(present, dtype=np.int32) - np.int32(1)
-    return np.flatnonzero(present) + base, look_up(values, base, table, threads)
-
-
-def dense(base: int, top: int, count: int) -> bool:
-    """Whether a table over base..top is worth its memory for so many values."""
-    return top - base < 4 * count + 1024
-
-
-def look_up(values: Array, base: int, table: Array, threads: int = 1) -> NDArray[np.int32]:
-    """table[values - base], and -1 for values outside of the table."""
-    rows = np.empty(len(values), dtype=np.int32)
-    ranges = even_ranges(len(values), threads, least=_LEAST)
-    run_ranges(_look_up, ranges, threads, values, base, table, rows)
-    return rows
-
-
-def written_usually(values: NDArray[np.int64], lengths: Array, threads: int = 1) -> bool:
-    """Whether every integer's usual text ("7", not "07" or "+7") has so many characters."""
-    matched = np.ones(1, dtype=np.bool_)
-    ranges = even_ranges(len(values), threads, least=_LEAST)
-    run_ranges(_lengths_match, ranges, threads, values, lengths, matched)
-    return bool(matched[0])
 
 
 def _index_type(count: int) -> type:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from discreet.errors import require_count
 
 T = TypeVar("T")
-
+WORTH_THREADS = 1 << 16
+"""Fewer records, of little work each, are not worth a second thread."""
 
 _most_threads = 1 << 30
 
