@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, require_choice
+from discreet.ids import column_parts
 from discreet.kernels.numbering import narrowed
 from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
@@ -79,7 +80,7 @@ def choose_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str
     return chosen
 
 
-def numbers(column: pl.Series, what: str, where: Where) -> NDArray[np.floating[Any]]:
+def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
     """A column as numbers, without a gap: 32-bit floats as they are, all else as 64-bit floats."""
     if column.null_count():
         row = int(column.is_null().arg_true()[0])
@@ -90,27 +91,31 @@ def numbers(column: pl.Series, what: str, where: Where) -> NDArray[np.floating[A
             row = int(parsed.is_null().arg_true()[0])
             raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}")
         column = parsed
-    return (column if column.dtype == pl.Float32 else column.cast(pl.Float64)).to_numpy()
+    return column if column.dtype == pl.Float32 else column.cast(pl.Float64)
 
 
 def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.floating[Any]]:
     """Ratings, every one within the scale: in 32 bits if these hold them, as stars and halves."""
-    values = numbers(column, "rating", where)
-    compact, within, exact = narrowed(values, scale.lo, scale.hi, thread_count(None))
+    given = numbers(column, "rating", where)
+    compact, within, exact = narrowed(column_parts(given), scale.lo, scale.hi, thread_count(None))
+    if within and exact:
+        return compact
+    values = given.cast(pl.Float64).to_numpy()
     if not within:
-        row = int(np.argmin((values >= np.float64(scale.lo)) & (values <= np.float64(scale.hi))))
+        row = int(np.argmin((values >= scale.lo) & (values <= scale.hi)))  # false for NaN as well
         raise DataError(
             f"rating must be within the scale {scale}: got {values[row]:g} {where(row)}; "
             "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
         )
-    return compact if exact else values
+    return values
 
 
 def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
     """Levels; a missing one stays NaN until the specification fills in its default."""
     given = column.is_not_null().to_numpy()
     values = np.full(len(column), np.nan)
-    values[given] = numbers(column.filter(column.is_not_null()), "epsilon", where.of(given))
+    present = numbers(column.filter(column.is_not_null()), "epsilon", where.of(given))
+    values[given] = present.to_numpy()
     good = ~given | (np.isfinite(values) & (values > 0))
     if not good.all():
         row = int(np.argmin(good))
@@ -127,7 +132,7 @@ def timestamps(column: pl.Series, where: Where) -> NDArray[np.int64]:
     seconds = column.cast(pl.Int64, strict=False) if column.dtype.is_integer() else None
     if seconds is not None and not seconds.null_count():
         return seconds.to_numpy()
-    values = numbers(column, "timestamp", where)
+    values = numbers(column, "timestamp", where).to_numpy()
     good = np.abs(values) < 2**53  # false for NaN as well
     if not good.all():
         row = int(np.argmin(good))

@@ -52,6 +52,14 @@ def id_column(values: Any, what: str) -> pl.Series:
     return series.alias(what)
 
 
+def column_parts(column: pl.Series) -> list[NDArray[Any]]:
+    """The numbers of a column as they lie in memory, not to be written to."""
+    parts = [part.to_numpy() for part in column.get_chunks()]
+    for part in parts:
+        part.flags.writeable = False  # whether it came as one part or as many: one compiled kernel
+    return parts
+
+
 def _all_whole(series: pl.Series) -> bool:
     values = series.drop_nulls().to_numpy()
     # Beyond 2^53 a float no longer tells neighbouring integers apart.
@@ -80,11 +88,11 @@ class Ids:
         With `text`, integers stand for the texts that write them.
         """
         threads = thread_count(None)
-        numbers = _written_integers(values) if values.dtype == pl.String else values.to_numpy()
+        numbers = _written_integers(values) if values.dtype == pl.String else values
         if numbers is None:
             ids = cls(values.unique().sort())
             return ids, ids.rows(values)
-        known, rows = distinct_integers(numbers, threads)
+        known, rows = distinct_integers(column_parts(numbers), threads)
         if values.dtype != pl.String and not text:
             return cls(pl.Series(values.name, known, dtype=pl.Int64)), rows
         # Texts of integers go through the integers, much faster, and end up as the same texts.
@@ -155,7 +163,7 @@ class Ids:
         )
 
 
-def _written_integers(texts: pl.Series) -> NDArray[np.int64] | None:
+def _written_integers(texts: pl.Series) -> pl.Series | None:
     """The integers that all texts write in the one usual way ("7", not "07" or "+7"), or None."""
     if len(texts) == 0 or texts.head(100).cast(pl.Int64, strict=False).null_count():
         return None
@@ -164,7 +172,7 @@ def _written_integers(texts: pl.Series) -> NDArray[np.int64] | None:
         return None
     # A text that reads as a number and is as long as the number's own text is that text.
     values, lengths = numbers.to_numpy(), texts.str.len_bytes().to_numpy()
-    return values if written_usually(values, lengths, thread_count(None)) else None
+    return numbers if written_usually(values, lengths, thread_count(None)) else None
 
 
 def _string_rows(known: pl.Series, wanted: pl.Series) -> NDArray[np.int32]:

@@ -1,10 +1,14 @@
-"""Columns checked and their ids numbered, on all threads."""
+"""Columns checked and their ids numbered, on all threads.
+
+Columns come in parts, as readers leave them: putting them together would take as long as numbering.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,21 +21,70 @@ Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
-def _extent(lo, hi, values):  # type: ignore[no-untyped-def]
+def _scan(values, lo, hi):  # type: ignore[no-untyped-def]
+    """The least and the greatest value, whether they ascend, and how many runs of equal ones."""
     least = most = np.int64(values[lo])
-    for k in range(lo, hi):
+    ascending, runs = True, 1
+    for k in range(lo + 1, hi):
         least, most = min(least, np.int64(values[k])), max(most, np.int64(values[k]))
-    return least, most
+        ascending &= values[k] >= values[k - 1]
+        runs += values[k] != values[k - 1]
+    return least, most, ascending, runs
 
 
 @njit(cache=True, nogil=True)
-def _narrow(lo, hi, values, least, most, out):  # type: ignore[no-untyped-def]
+def _number_runs(values, lo, hi, at, row, known, out):  # type: ignore[no-untyped-def]
+    """Ascending values: the first one's row is given, and each new one's is the next."""
+    known[row], out[at] = values[lo], row
+    for k in range(lo + 1, hi):
+        if values[k] != values[k - 1]:
+            row += 1
+            known[row] = values[k]
+        out[at + k - lo] = row
+
+
+# A set of integers is a bit for each, 64 to a word: hundreds of thousands stay in a cache.
+
+
+@njit(cache=True, nogil=True)
+def _add_to_set(values, lo, hi, base, words):  # type: ignore[no-untyped-def]
+    for k in range(lo, hi):
+        place = np.int64(values[k]) - base
+        words[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+
+
+@njit(cache=True, nogil=True)
+def _place_in_set(values, lo, hi, at, base, words, before, out):  # type: ignore[no-untyped-def]
+    """How many of the set are less than each value; `before`: than the first of each word."""
+    for k in range(lo, hi):
+        place = np.int64(values[k]) - base
+        word = place >> 6
+        below = (np.uint64(1) << np.uint64(place & 63)) - np.uint64(1)
+        out[at + k - lo] = before[word] + np.int32(ones(words[word] & below))
+
+
+@njit(cache=True, nogil=True)
+def _members(words, base, out):  # type: ignore[no-untyped-def]
+    """The set in ascending order."""
+    count = 0
+    for word in range(len(words)):
+        left = words[word]
+        while left:
+            lowest = left & (~left + np.uint64(1))
+            out[count] = base + 64 * word + np.int64(ones(lowest - np.uint64(1)))
+            left ^= lowest
+            count += 1
+
+
+@njit(cache=True, nogil=True)
+def _narrow(values, lo, hi, at, least, most, out):  # type: ignore[no-untyped-def]
     within = exact = True
     for k in range(lo, hi):
         value = np.float64(values[k])
         within &= (value >= least) & (value <= most)  # false for NaN as well
-        out[k] = value
-        exact &= np.float64(out[k]) == value
+        small = np.float32(value)
+        out[at + k - lo] = small
+        exact &= np.float64(small) == value
     return within, exact
 
 
@@ -42,28 +95,6 @@ def _ascend(lo, hi, first, second):  # type: ignore[no-untyped-def]
         same = (first[k] == first[k - 1]) & (second[k] > second[k - 1])
         rising &= (first[k] > first[k - 1]) | same
     return rising
-
-
-# A set of integers is a bit for each, 64 to a word: hundreds of thousands stay in a cache.
-
-
-@njit(cache=True, nogil=True)
-def _set_of(lo, hi, values, base, size):  # type: ignore[no-untyped-def]
-    words = np.zeros(size, dtype=np.uint64)
-    for k in range(lo, hi):
-        place = np.int64(values[k]) - base
-        words[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
-    return words
-
-
-@njit(cache=True, nogil=True)
-def _place_in_set(lo, hi, values, base, words, before, out):  # type: ignore[no-untyped-def]
-    """out[k] = how many of the set are less than values[k]; `before`: than a word's first."""
-    for k in range(lo, hi):
-        place = np.int64(values[k]) - base
-        word = place >> 6
-        below = (np.uint64(1) << np.uint64(place & 63)) - np.uint64(1)
-        out[k] = before[word] + np.int32(ones(words[word] & below))
 
 
 @njit(cache=True, nogil=True)
@@ -87,43 +118,100 @@ def _lengths_match(lo, hi, values, lengths):  # type: ignore[no-untyped-def]
     return True
 
 
+class _Piece(NamedTuple):
+    """values[lo:hi], which stands in a column from some place on."""
+
+    values: Array
+    lo: int
+    hi: int
+    at: int
+
+
+def _shares(parts: Sequence[Array], threads: int) -> list[list[_Piece]]:
+    """A column's pieces, about as much for every thread."""
+    ends = np.cumsum([0, *map(len, parts)]).tolist()
+    shares = []
+    for begin, end in even_ranges(ends[-1], threads, least=WORTH_THREADS):
+        cuts = [
+            (part, max(begin - first, 0), min(end, last) - first, max(begin, first))
+            for part, (first, last) in zip(parts, pairwise(ends), strict=True)
+        ]
+        shares.append([_Piece(*cut) for cut in cuts if cut[1] < cut[2]])
+    return shares
+
+
+def _on_shares(work: Callable[[_Piece], Any], shares: list[list[_Piece]]) -> list[Any]:
+    """The results of work on all pieces, in their order, a thread for every share."""
+
+    def one(share: list[_Piece]) -> list[Any]:
+        return [work(piece) for piece in share]
+
+    done = run_all([partial(one, share) for share in shares], len(shares))
+    return [result for results in done for result in results]
+
+
+def distinct_integers(parts: Sequence[Array], threads: int = 1) -> tuple[Array, Array]:
+    """The distinct values of a column in ascending order, and for every value its place there."""
+    count = sum(map(len, parts))
+    rows = np.empty(count, dtype=np.int32)
+    shares = _shares(parts, threads)
+    pieces = [piece for share in shares for piece in share]
+    if not pieces:
+        return np.empty(0, dtype=np.int64), rows
+    found = _on_shares(lambda piece: _scan(*piece[:3]), shares)
+    leasts, mosts, ascending, runs = zip(*found, strict=True)
+    if all(ascending) and all(m <= n for m, n in zip(mosts, leasts[1:], strict=False)):
+        new = [m < n for m, n in zip(mosts, leasts[1:], strict=False)]
+        # A piece's first value is a new one, or that which the piece before ended with.
+        firsts = np.cumsum([0, *(r - 1 + n for r, n in zip(runs, new, strict=False))]).tolist()
+        known = np.empty(firsts[-1] + runs[-1], dtype=np.int64)
+        starts = dict(zip(map(id, pieces), firsts, strict=True))
+        _on_shares(lambda p: _number_runs(*p, starts[id(p)], known, rows), shares)
+        return known, rows
+    base, top = min(leasts), max(mosts)
+    if not dense(base, top, count):
+        known, places = np.unique(np.concatenate(parts), return_inverse=True)
+        return known.astype(np.int64), places.astype(np.int32)
+    words = _set_of(shares, base, (top - base) // 64 + 1)
+    counts = np.bitwise_count(words)
+    before = np.cumsum(counts, dtype=np.int32) - counts
+    known = np.empty(int(counts.sum(dtype=np.int64)), dtype=np.int64)
+    _members(words, base, known)
+    _on_shares(lambda piece: _place_in_set(*piece, base, words, before, rows), shares)
+    return known, rows
+
+
+def _set_of(shares: list[list[_Piece]], base: int, size: int) -> NDArray[np.uint64]:
+    """The values less base as a set, every thread's put together."""
+    sets = np.zeros((len(shares), size), dtype=np.uint64)
+
+    def add(share: list[_Piece], words: Array) -> None:
+        for piece in share:
+            _add_to_set(*piece[:3], base, words)
+
+    run_all([partial(add, *pair) for pair in zip(shares, sets, strict=True)], len(shares))
+    return np.asarray(np.bitwise_or.reduce(sets))
+
+
+def narrowed(
+    parts: Sequence[Array], least: float, most: float, threads: int = 1
+) -> tuple[NDArray[np.float32], bool, bool]:
+    """A column in 32 bits; whether all lies within least..most, and whether all fits exactly."""
+    out = np.empty(sum(map(len, parts)), dtype=np.float32)
+    shares = _shares(parts, threads)
+    found = _on_shares(lambda piece: _narrow(*piece, least, most, out), shares)
+    return out, all(within for within, _ in found), all(exact for _, exact in found)
+
+
 def _on_all(kernel: Callable[..., Any], threads: int, values: Array, *arrays: Any) -> list[Any]:
     """The results of kernel(lo, hi, values, ...) on the ranges of all threads."""
     ranges = even_ranges(len(values), threads, least=WORTH_THREADS)
     return run_all([partial(kernel, lo, hi, values, *arrays) for lo, hi in ranges], threads)
 
 
-def narrowed(
-    values: Array, least: float, most: float, threads: int = 1
-) -> tuple[NDArray[np.float32], bool, bool]:
-    """The values in 32 bits; whether all lie within least..most, and whether all fit exactly."""
-    out = np.empty(len(values), dtype=np.float32)
-    found = _on_all(_narrow, threads, values, least, most, out)
-    return out, all(within for within, _ in found), all(exact for _, exact in found)
-
-
 def pairs_ascend(first: Array, second: Array, threads: int = 1) -> bool:
     """Whether every pair is greater than the one before, by the first, then the second."""
     return all(_on_all(_ascend, threads, first, second))
-
-
-def distinct_integers(values: Array, threads: int = 1) -> tuple[Array, Array]:
-    """The distinct values in ascending order, and for every value its place among them."""
-    if len(values) == 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
-    extents = _on_all(_extent, threads, values)
-    base, top = min(least for least, _ in extents), max(most for _, most in extents)
-    if not dense(base, top, len(values)):
-        known, rows = np.unique(values, return_inverse=True)
-        return known.astype(np.int64), rows.astype(np.int32)
-    sets = _on_all(_set_of, threads, values, base, (top - base) // 64 + 1)
-    words = np.bitwise_or.reduce(sets)
-    count = np.bitwise_count(words)
-    before = np.cumsum(count, dtype=np.int32) - count
-    rows = np.empty(len(values), dtype=np.int32)
-    _on_all(_place_in_set, threads, values, base, words, before, rows)
-    members = np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
-    return members + base, rows
 
 
 def dense(base: int, top: int, count: int) -> bool:
