@@ -18,6 +18,7 @@ from discreet.errors import require_count
 T = TypeVar("T")
 WORTH_THREADS = 1 << 16
 """Fewer records, of little work each, are not worth a second thread."""
+_BLOCK = 1 << 15
 
 _most_threads = 1 << 30
 
@@ -77,6 +78,21 @@ def run_ranges(
 ) -> None:
     """Call kernel(lo, hi, *arrays) for every range."""
     run_all([partial(kernel, lo, hi, *arrays) for lo, hi in ranges], threads)
+
+
+def blockwise(function: Callable[..., Any], dtype: Any, *arrays: NDArray[Any]) -> NDArray[Any]:
+    """function(*arrays), which works element by element: in blocks, on all threads.
+
+    What NumPy keeps between its steps then stays in a cache instead of filling the memory.
+    """
+    out = np.empty(len(arrays[0]), dtype=dtype)
+
+    def work(lo: int) -> None:
+        block = slice(lo, lo + _BLOCK)
+        out[block] = function(*(array[block] for array in arrays))
+
+    run_all([partial(work, lo) for lo in range(0, len(out), _BLOCK)], thread_count(None))
+    return out
 
 
 def row_ranges(ptr: NDArray[np.int64], threads: int) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.kernels.threads import blockwise
 
 GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
 """What the discrete Gaussian may add to a rounded continuous one: see docs/proofs/chorus.md."""
@@ -85,12 +86,16 @@ def gaussian_weights(levels: NDArray[np.float64], t: float, delta: float) -> NDA
     >>> gaussian_weights(np.array([1.0, 2.0]), 1.0, 1e-6).tolist()
     [1.0, 1.0]
     """
-    # mu grows with eps, so the value at the grid point below a level is never too large.
     grid, table = _weight_table(t, delta)
-    place = np.floor(np.minimum(levels / t, 1.0) * _TABLE).astype(np.int64)
-    # A quotient that was rounded up to a grid point belongs to the point below.
-    place = np.where(grid[place] > levels, place - 1, place)
-    return np.asarray(table[place])
+
+    def weights(some: NDArray[np.float64]) -> NDArray[np.float64]:
+        # mu grows with eps, so the value at the grid point below a level is never too large.
+        place = np.floor(np.minimum(some / t, 1.0) * _TABLE).astype(np.int64)
+        # A quotient that was rounded up to a grid point belongs to the point below.
+        place = np.where(grid[place] > some, place - 1, place)
+        return np.asarray(table[place])
+
+    return blockwise(weights, np.float64, levels)
 
 
 @lru_cache(maxsize=64)

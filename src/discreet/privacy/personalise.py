@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import SpecError, require_choice, require_positive
+from discreet.kernels.threads import blockwise
 from discreet.privacy.hashing import pair_uniforms
 from discreet.privacy.noise import Randomness
 from discreet.ratings import Ratings
@@ -54,9 +55,13 @@ def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
     >>> weigh(np.array([0.25, 3.0]), 1.0).tolist()
     [262143, 1048576]
     """
-    # The shave keeps a quotient that floating point rounded up from reaching the next unit.
-    share = np.where(levels < t, levels / t * (1 - 2.0**-50), 1.0)
-    return np.asarray(np.floor(share * ONE_VOTE), dtype=np.int32)
+
+    def units(some: NDArray[np.float64]) -> NDArray[np.float64]:
+        # The shave keeps a quotient that floating point rounded up from reaching the next unit.
+        share = np.where(some < t, some / t * (1 - 2.0**-50), 1.0)
+        return np.asarray(np.floor(share * ONE_VOTE))
+
+    return blockwise(units, np.int32, levels)
 
 
 def person_levels(ratings: Ratings, levels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import SpecError
+from discreet.kernels.threads import blockwise
 from discreet.privacy.hashing import derive_key, pair_uniforms
 from discreet.ratings import Ratings
 
@@ -43,13 +44,14 @@ class Offer:
 
     def fill(self, levels: Levels) -> Levels:
         """The default where a level is missing (NaN)."""
-        assert self.default is not None
-        return np.where(np.isnan(levels), self.default, levels)
+        usual = self.default
+        return blockwise(lambda some: np.where(np.isnan(some), usual, some), np.float64, levels)
 
     def check(self, levels: Levels, ratings: Ratings) -> Levels:
         """The levels, if all were on offer; otherwise an error that names one that was not."""
         low = 0.0 if self.min_level is None else self.min_level
-        bad = (levels > self.max_level) | (levels < low)
+        top = self.max_level
+        bad = blockwise(lambda some: (some > top) | (some < low), np.bool_, levels)
         if bad.any():
             k = int(np.argmax(bad))
             user = ratings.users.values[int(ratings.user[k])]

@@ -15,7 +15,7 @@ from discreet.errors import ParameterError, require_count
 from discreet.features import Features
 from discreet.items import Items
 from discreet.kernels.sums import add_chorus, add_voices
-from discreet.kernels.threads import row_ranges, run_ranges, thread_count
+from discreet.kernels.threads import blockwise, row_ranges, run_ranges, thread_count
 from discreet.privacy.accounting import (
     GRID_EPSILON,
     gaussian_mu,
@@ -391,13 +391,15 @@ class Voices:
         rho = self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / SUM_UNIT
         base = effects.mean + effects.item_effects
 
-        def contributions(part: Ratings) -> Contributions:
-            residual = (part.rating - base[part.item]) / (part.scale.span / 4)
-            a = np.clip(residual, -CLIP, CLIP)
+        def weighed(rating: Array, item: Array, weights: Array) -> Array:
+            a = np.clip((rating - base[item]) / (data.scale.span / 4), -CLIP, CLIP)
             # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
-            weights = purse.weights(part, plan.share)
             a *= np.maximum(weights - rho / CLIP, 0.0) * (1 - 2.0**-40)
-            by_user = np.trunc(a * UNIT).astype(np.int32)
+            return np.trunc(a * UNIT)
+
+        def contributions(part: Ratings) -> Contributions:
+            weights = purse.weights(part, plan.share)
+            by_user = blockwise(weighed, np.int32, part.rating, part.item, weights)
             return Contributions(part, by_user, part.in_item_order(by_user))
 
         self.contributions = data.held(contributions)

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from discreet.features import Features
 from discreet.ids import Ids
+from discreet.kernels.spread import add_explained
+from discreet.kernels.tiles import padded
 from discreet.release import Release
 from discreet.schemes.effects import (
     ERROR_VARIANCE,
@@ -61,10 +63,15 @@ def first_directions(
     return np.column_stack([F, rng.standard_normal((len(F), d - F.shape[1]))])
 
 
+def _mean(values: Array, weights: Array) -> Any:
+    """The weighted mean of rows, as one product."""
+    return weights @ values / weights.sum()
+
+
 def within_the_ball(z: Array, counts: Array) -> Array:
     """Rows of a root-mean-square norm of 1 over ratings, none longer than 1."""
     c = counts + 1e-9
-    scaled = z / np.sqrt(max(np.average((z**2).sum(axis=1), weights=c), 1e-12))
+    scaled = z / np.sqrt(max(_mean((z**2).sum(axis=1), c), 1e-12))
     return np.asarray(scaled / np.maximum(1.0, np.sqrt((scaled**2).sum(axis=1)))[:, None])
 
 
@@ -84,13 +91,13 @@ def combine(rounds: list[Round], counts: Array, clip: float, weight_ratio: float
     if seen.any():
         m[seen], doubt = _posterior(Y[seen], R[seen], c[seen])
     beta = sigma * m[:, -d:]
-    m = m - np.average(m, weights=c, axis=0)
+    m = m - _mean(m, c)
     fade = np.repeat(_FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
     axes = fade[:, None] * _whitening(m * fade, c, d)
     z, error = m @ axes, axes.T @ doubt @ axes
     # How much of a person's taste each direction explains, from this round's sums.
-    root = np.sqrt(c)[:, None]
-    A = np.linalg.lstsq(fed * root, z * root, rcond=None)[0]
+    weighed = (fed * c[:, None]).T
+    A = np.linalg.pinv(weighed @ fed, hermitian=True) @ (weighed @ z)
     strength = z.T @ (c[:, None] * beta) @ A / c.sum()
     values, Q = np.linalg.eigh((strength + strength.T) / 2)
     order = np.argsort(-values)
@@ -109,7 +116,7 @@ def released_directions(release: Release, catalogue: Ids, effects: Effects) -> D
     columns = np.zeros((len(catalogue), len(own)))
     columns[catalogue.rows(release.item_ids.values)] = release.item_factors[:, own]
     columns /= np.sqrt(release.fold_in.ridge / ERROR_VARIANCE)
-    sizes = np.average(columns**2, weights=effects.counts + 1e-9, axis=0)
+    sizes = _mean(columns**2, effects.counts + 1e-9)
     return Directions(columns / np.sqrt(np.maximum(sizes, 1e-12)), sizes)
 
 
@@ -124,15 +131,16 @@ def _posterior(Y: Array, R: Array, c: Array) -> tuple[Array, Array]:
     Their means, and their covariance around these on average over ratings.
     """
     precision = 1 / R
-    g = np.average(Y, weights=precision, axis=0)
-    squares = np.average((Y - g) ** 2, weights=precision**2, axis=0)
-    excess = np.average((Y - g) ** 2 - R[:, None], weights=precision**2, axis=0)
-    Omega = _spread(Y - g, R, np.diag(np.maximum(excess, 1e-6 * squares + 1e-12)))
+    g = _mean(Y, precision)
+    X = Y - g
+    squares = _mean(X**2, precision**2)
+    excess = squares - _mean(R, precision**2)
+    Omega = _spread(X, R, np.diag(np.maximum(excess, 1e-6 * squares + 1e-12)))
     values, Q = np.linalg.eigh(Omega)
     values = np.maximum(values, 1e-12)
     share = values / (values + R[:, None])
-    doubt = Q * np.average(values * (1 - share), weights=c, axis=0) @ Q.T
-    return np.asarray(g + ((Y - g) @ Q * share) @ Q.T), np.asarray(doubt)
+    doubt = Q * (values * (1 - _mean(share, c))) @ Q.T
+    return np.asarray(g + (X @ Q * share) @ Q.T), np.asarray(doubt)
 
 
 def _spread(X: Array, R: Array, Omega: Array) -> Array:
@@ -141,20 +149,23 @@ def _spread(X: Array, R: Array, Omega: Array) -> Array:
     Items with nearly the same noise are taken to have the same, and then their sum of squares is
     all that a step needs to know of them: with a group for every item it would be exact.
     """
-    order = np.argsort(R)
+    d, order = len(Omega), np.argsort(R)
     starts = np.unique(np.linspace(0, len(R), _NOISE_GROUPS + 1).astype(int)[:-1])
     sizes = np.diff(np.append(starts, len(R)))[:, None]
     r = np.add.reduceat(R[order], starts)[:, None] / sizes
-    squares = np.stack([x.T @ x for x in np.split(X[order], starts[1:])])
+    width = padded(d, X)
+    squares = np.zeros((len(starts), width, width))
+    for square, x in zip(squares, np.split(X[order], starts[1:]), strict=True):
+        square[:d, :d] = x.T @ x
+    turn, share = np.zeros((width, width)), np.zeros((len(starts), width))
     for _ in range(_EM_STEPS):
         values, Q = np.linalg.eigh(Omega)
         values = np.maximum(values, 1e-12)
-        share = values / (values + r)
-        # Many small products, which BLAS does without waking its other threads.
-        turned = Q.T @ squares @ Q
-        explained = (share[:, :, None] * turned * share[:, None, :]).sum(axis=0)
-        left = np.diag((sizes * values * (1 - share)).sum(axis=0))
-        Omega = Q @ ((explained + left) / len(R)) @ Q.T
+        turn[:d, :d], share[:, :d] = Q, values / (values + r)
+        explained = np.zeros((width, width))
+        add_explained(0, len(squares), squares, turn, share, explained)
+        left = np.diag((sizes * values * (1 - share[:, :d])).sum(axis=0))
+        Omega = Q @ ((explained[:d, :d] + left) / len(R)) @ Q.T
     return Omega
 
 
