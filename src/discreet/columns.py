@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.errors import DataError, require_choice
 from discreet.ids import column_parts
 from discreet.kernels.numbering import narrowed
-from discreet.kernels.threads import thread_count
+from discreet.kernels.threads import blockwise, thread_count
 from discreet.scale import RatingScale
 
 COLUMNS = ("user", "item", "rating", "epsilon", "timestamp")
@@ -112,11 +112,17 @@ def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.f
 
 def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
     """Levels; a missing one stays NaN until the specification fills in its default."""
-    given = column.is_not_null().to_numpy()
-    values = np.full(len(column), np.nan)
-    present = numbers(column.filter(column.is_not_null()), "epsilon", where.of(given))
-    values[given] = present.to_numpy()
-    good = ~given | (np.isfinite(values) & (values > 0))
+    if column.null_count() == 0:
+        present = numbers(column, "epsilon", where).cast(pl.Float64)
+        values, given = present.to_numpy(writable=True), None
+    else:
+        given = column.is_not_null().to_numpy()
+        values = np.full(len(column), np.nan)
+        present = numbers(column.filter(column.is_not_null()), "epsilon", where.of(given))
+        values[given] = present.to_numpy()
+    good = blockwise(lambda some: np.isfinite(some) & (some > 0), np.bool_, values)
+    if given is not None:
+        good |= ~given
     if not good.all():
         row = int(np.argmin(good))
         raise DataError(f"epsilon must be finite and > 0: got {values[row]:g} {where(row)}")

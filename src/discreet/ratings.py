@@ -155,21 +155,31 @@ class Ratings:
         unsorted = cls(users, items, user, item, rating, epsilon, timestamp, scale)
         if pairs_ascend(user, item, threads):
             return unsorted
-        if epsilon is None and timestamp is None:
-            ordered = unsorted._by_way_of_items()
-            if pairs_ascend(ordered.user, ordered.item, threads):
-                return ordered
-        return unsorted._sorted(keep, where)
+        ordered = unsorted._by_way_of_items()
+        if pairs_ascend(ordered.user, ordered.item, threads):
+            return ordered
+        return unsorted._without_duplicates(keep, where)
 
     def _by_way_of_items(self) -> Ratings:
         """The records sorted by item and then by user: quick, but it forgets where each stood."""
-        by_item, threads = self.by_item, thread_count(None)
-        item, rating, ptr = sort_columns(
-            by_item.cols, len(self.users), by_item.rows, by_item.values, threads
-        )
-        return replace(self, user=Order(item, rating, ptr).rows, item=item, rating=rating)
+        by_item, users, threads = self.by_item, len(self.users), thread_count(None)
+        order = Order(*sort_columns(by_item.cols, users, by_item.rows, by_item.values, threads))
 
-    def _sorted(self, keep: str | None, where: Where) -> Ratings:
+        def moved(column: NDArray[T_any] | None) -> NDArray[T_any] | None:
+            if column is None:
+                return None
+            return sort_column(by_item.cols, users, self.in_item_order(column), threads)
+
+        return replace(
+            self,
+            user=order.rows,
+            item=order.cols,
+            rating=order.values,
+            epsilon=moved(self.epsilon),
+            timestamp=moved(self.timestamp),
+        )
+
+    def _without_duplicates(self, keep: str | None, where: Where) -> Ratings:
         """The records in order, duplicate pairs being resolved or refused."""
         threads = thread_count(None)
         order = pair_order(self.user, self.item, (len(self.users), len(self.items)), threads)
