@@ -86,7 +86,10 @@ def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
         row = int(column.is_null().arg_true()[0])
         raise DataError(f"{what} is missing {where(row)}: fill it in or drop the row")
     if column.dtype == pl.String or not column.dtype.is_numeric():
-        parsed = column.cast(pl.Float64, strict=False)
+        try:
+            parsed = column.cast(pl.Float64, strict=False)
+        except pl.exceptions.InvalidOperationError:
+            raise DataError(f"{what} must be a number: the column holds {column.dtype}") from None
         if parsed.null_count():
             row = int(parsed.is_null().arg_true()[0])
             raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}")

@@ -23,12 +23,20 @@ def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "_LONGEST", 48)
 
 
-def outcome(path: Path) -> object:
-    """What reading gives: a table, or an error's words."""
+def outcome(path: Path, columns: dict[str, str] | None = None) -> object:
+    """What reading gives: a table, with the sign of a zero, or an error's words."""
     try:
-        return read_ratings(path, scale=(0, 100)).to_frame().to_dict(as_series=False)
+        return repr(read_ratings(path, columns, scale=(0, 100)).to_frame().rows())
     except DataError as error:
         return str(error)
+
+
+def both_outcomes(path: Path, columns: dict[str, str] | None = None) -> tuple[object, object]:
+    """What quick reading gives, and general reading."""
+    quick = outcome(path, columns)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "LARGE", 1 << 40)
+        return quick, outcome(path, columns)
 
 
 ids = st.integers(-(10**18), 10**18).map(str) | st.integers(0, 9).map(str)
@@ -63,10 +71,8 @@ def test_quick_and_general_reading_say_the_same(
     path = tmp_path / "r.csv"
     text = newline.join(",".join(line) for line in lines) + newline * ended
     path.write_bytes(text.encode())
-    quick = outcome(path)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "LARGE", 1 << 40)
-        assert quick == outcome(path)
+    quick, general = both_outcomes(path)
+    assert quick == general
 
 
 def test_a_large_plain_file_takes_the_quick_way(tmp_path: Path) -> None:
@@ -84,7 +90,7 @@ def test_a_large_plain_file_takes_the_quick_way(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     frame.write_csv(path)
     assert path.stat().st_size > delimited.LARGE
-    found = delimited.read_plain(path, ",", NAMES)
+    found = delimited.read_plain(path, ",", NAMES, set())
     assert found is not None
     assert found.equals(frame.drop("title"))
 
@@ -105,23 +111,25 @@ def test_a_large_plain_file_takes_the_quick_way(tmp_path: Path) -> None:
         "user,item,rating,title\n7,1,5,Amélie\n".encode(),
         b"\xef\xbb\xbfuser,item,rating\n7,1,5\n",
         b"user,item,rating\n" + b"7,1," + b"0" * 60 + b"5\n",
+        b"user,item,rating\n7,1,-0\n",
         b"user,item,rating",
+        b"",
     ],
 )
 def test_what_is_not_plain_is_left_to_the_general_reader(text: bytes, tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_bytes(text)
-    assert delimited.read_plain(path, ",", NAMES) is None
+    assert delimited.read_plain(path, ",", NAMES, set()) is None
 
 
 @pytest.mark.usefixtures("short_lines")
 def test_what_is_plain_is_not(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_bytes(PLAIN)
-    found = delimited.read_plain(path, ",", NAMES)
+    found = delimited.read_plain(path, ",", NAMES, set())
     assert found is not None
     assert found.rows() == [(7, 1, 4.5), (-12, 30, 3.0)]
-    assert delimited.read_plain(path, ".", NAMES) is None
+    assert delimited.read_plain(path, ".", NAMES, set()) is None
     # In a text file ids are text, also where they were read as integers.
     assert read_ratings(path).users.values.to_list() == ["-12", "7"]
     path.write_bytes(PLAIN.replace(b",3\n", b",30\n"))
@@ -136,3 +144,60 @@ def test_a_movielens_header_makes_integers(tmp_path: Path) -> None:
     found = read_ratings(path)
     assert found.users.values.to_list() == [9, 10]
     assert str(found.scale) == "0.5..5"
+
+
+@pytest.mark.usefixtures("short_lines")
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        (b"userId,item,rating\n10,7,5\n9,8,3\n", {"user": "userId"}),
+        (b"userId,item,rating,title\n10,7,5,a\n", None),
+        (b"user,item,rating,x\n10,7,5,1\n", {"timestamp": "missing"}),
+        (b"user,userId,movieId,rating\n10,7,5,1\n", None),
+        (b"user,item,rating,epsilon\n10,7,5,0.5\n10,8,5,\n", None),
+        (b"user,item,rating\n" + b"7,1,4\n" * 3 + b"a,1,4.5\n", None),
+    ],
+)
+def test_ambiguous_tables_read_the_same(
+    text: bytes, columns: dict[str, str] | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "r.csv"
+    path.write_bytes(text)
+    quick, general = both_outcomes(path, columns)
+    assert quick == general
+
+
+def test_half_a_movielens_header_keeps_integers(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_bytes(b"userId,item,rating\n10,7,5\n9,7,3\n")
+    assert read_ratings(path, {"user": "userId"}).users.values.to_list() == [9, 10]
+
+
+def test_numbers_may_get_decimals_late(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    rows = [f"{k},1,4,x" for k in range(11_000)]
+    path.write_text("user,item,rating,other\n" + "\n".join([*rows, "a,1,4.5,7"]) + "\n")
+    assert read_ratings(path).rating.max() == 4.5
+
+
+@pytest.mark.usefixtures("short_lines")
+def test_a_file_that_becomes_shorter_while_it_is_read_is_left_to_the_general_reader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.csv"
+    path.write_bytes(PLAIN)
+    monkeypatch.setattr(delimited.os, "preadv", lambda *_: 0)
+    assert delimited.read_plain(path, ",", NAMES, set()) is None
+
+
+def test_a_large_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.mkdir()
+    assert delimited.read_plain(path, ",", NAMES, set()) is None
+
+
+def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_bytes(PLAIN)
+    with pytest.raises(DataError, match="a separator must be one character"):
+        read_ratings(path, separator="")

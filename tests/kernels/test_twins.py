@@ -311,6 +311,20 @@ def test_many_records_of_one_row_are_summed_in_parts(d: int) -> None:
     assert (fast[1] == 0).all()  # no record and no ridge
 
 
+@pytest.mark.parametrize("d", [3, 20, 40])
+def test_without_records_and_ridge_the_answer_is_zero_whatever_is_linear(d: int) -> None:
+    rng = np.random.default_rng(9)
+    V, linear = rng.normal(size=(9, d)), rng.normal(size=(3, d))
+    ptr, cols, out = (
+        np.array([0, 0, 90, 90]),
+        np.resize(np.arange(9, dtype=np.int32), 90),
+        np.ones((3, d)),
+    )
+    least_squares.solve_ridge(0, 3, ptr, cols, np.ones(90), V, 0.0, 0.1, linear, out)
+    assert (out[[0, 2]] == 0).all()
+    assert (out[1] != 0).all()
+
+
 def test_a_number_that_is_none_is_seen_in_its_own_row_alone() -> None:
     V = np.random.default_rng(7).normal(size=(4, 20)).astype(np.float32)
     V[2, 5] = np.nan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
@@ -23,19 +24,28 @@ _LONGEST = 1 << 16
 """Bytes that a line may have."""
 
 
-def read_plain(path: Path, separator: str, names: Mapping[str, str]) -> pl.DataFrame | None:
+def read_plain(
+    path: Path, separator: str, names: Mapping[str, str], needed: set[str]
+) -> pl.DataFrame | None:
     """Those columns of a table that `names` names in our words; ids and times are integers.
 
-    None where a general reader must decide: small files, columns that are not there, anything
-    quoted or missing, an id that is not an integer in its usual writing, a number of unusual look,
-    rows of other lengths.
+    None where a general reader must decide: small files, columns that are needed and not there,
+    anything quoted or missing, an id that is not an integer in its usual writing, a number of
+    unusual look, rows of other lengths.
     """
-    if path.stat().st_size < LARGE or separator in '0123456789.-\r\n"':
+    if separator in '0123456789.-\r\n"':
         return None
-    text = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
-    header = _header(text, separator)
-    found = [names[name] for name in header if name in names]
-    if not set(REQUIRED) <= set(found) or len(set(found)) < len(found):
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size < LARGE:
+                return None
+            header = _header(file.read(_LONGEST), separator)
+            found = [names[name] for name in header if name in names]
+            there = set(REQUIRED) <= set(found) and needed <= set(header)
+            if not there or len(set(found)) < len(found):
+                return None
+            text = _whole(file.fileno())
+    except OSError:
         return None
     kinds = np.array([_kind(names.get(name)) for name in header])
     slots = np.zeros(len(header), dtype=np.int64)
@@ -48,11 +58,32 @@ def read_plain(path: Path, separator: str, names: Mapping[str, str]) -> pl.DataF
     return pl.DataFrame({name: parsed[k][slot] for name, k, slot in columns if k != SKIPPED})
 
 
-def _header(text: NDArray[np.uint8], separator: str) -> list[str]:
+def _header(begin: bytes, separator: str) -> list[str]:
     """The names of the columns; none, where they are not plain."""
-    line, newline, _ = text[:_LONGEST].tobytes().partition(b"\n")
+    line, newline, _ = begin.partition(b"\n")
     plain = newline and line.isascii() and b'"' not in line
     return line.removesuffix(b"\r").decode().split(separator) if plain else []
+
+
+def _whole(file: int) -> NDArray[np.uint8]:
+    """A copy of all bytes, read on all threads, with a newline at the end.
+
+    Mapped into memory, the file could change between counting its lines and parsing them.
+    """
+    size = os.fstat(file).st_size
+    text = np.empty(size + 1, dtype=np.uint8)
+    threads = thread_count(None)
+
+    def read(lo: int, hi: int) -> None:
+        while lo < hi:
+            count = os.preadv(file, [text[lo:hi].data], lo)
+            if count == 0:
+                raise OSError("the file became shorter")
+            lo += count
+
+    run_all([partial(read, lo, hi) for lo, hi in even_ranges(size, threads)], threads)
+    text[size] = ord("\n")
+    return text[:size] if size and text[size - 1] == ord("\n") else text
 
 
 def _kind(name: str | None) -> int:
@@ -64,25 +95,20 @@ def _parse(
 ) -> dict[int, NDArray[Any]] | None:
     """The columns of every line but the first, on all threads."""
     threads = thread_count(None)
-    body = max(0, len(text) - _LONGEST)
-    places = [lo for lo, _ in even_ranges(body, 4 * threads)]
-    cuts = [cut for place in (*places, body) if (cut := _next_line(text, place)) is not None]
-    if len(cuts) <= len(places):
+    places = [lo for lo, _ in even_ranges(max(0, len(text) - _LONGEST), 4 * threads)]
+    cuts = [cut for place in places if (cut := _next_line(text, place)) is not None]
+    if len(cuts) < len(places):
         return None
-    pieces = [(text, lo, hi) for lo, hi in pairwise(cuts)]
-    # The last lines are parsed from a copy that surely ends with a newline.
-    tail = text[cuts[-1] :].tobytes()
-    tail += b"" if tail.endswith(b"\n") or not tail else b"\n"
+    pieces = list(pairwise([*cuts, len(text)]))
     words = text[: len(text) // 8 * 8].view(np.uint64)
-    counts = run_all([partial(count_lines, lo, hi, text, words) for _, lo, hi in pieces], threads)
-    pieces.append((np.frombuffer(tail, dtype=np.uint8), 0, len(tail)))
-    *firsts, rows = np.cumsum([0, *counts, tail.count(b"\n")]).tolist()
+    counts = run_all([partial(count_lines, lo, hi, text, words) for lo, hi in pieces], threads)
+    *firsts, rows = np.cumsum([0, *counts]).tolist()
     for whole, number in ((np.int32, np.float32), (np.int64, np.float64)):
         integers = np.empty((int((kinds == INTEGER).sum()), rows), dtype=whole)
         numbers = np.empty((int((kinds == NUMBER).sum()), rows), dtype=number)
         calls = [
-            partial(parse_lines, lo, hi, piece, separator, kinds, slots, first, integers, numbers)
-            for (piece, lo, hi), first in zip(pieces, firsts, strict=True)
+            partial(parse_lines, lo, hi, text, separator, kinds, slots, first, integers, numbers)
+            for (lo, hi), first in zip(pieces, firsts, strict=True)
         ]
         done = run_all(calls, threads)
         if not all(plain for plain, _ in done):

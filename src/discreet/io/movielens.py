@@ -48,6 +48,10 @@ def is_movielens_header(columns: Sequence[str]) -> bool:
 
 def rename(frame: pl.DataFrame) -> pl.DataFrame:
     """MovieLens' own column names to ours."""
+    both = [(old, new) for old, new in CSV_HEADER.items() if {old, new} <= set(frame.columns)]
+    if both:
+        old, new = both[0]
+        raise DataError(f"the table has both a column {old!r} and a column {new!r}: rename one")
     return frame.rename({old: new for old, new in CSV_HEADER.items() if old in frame.columns})
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,12 +105,18 @@ def read_items(
 
 
 def read_table(
-    path: Path, separator: str | None, encoding: str, ids: Mapping[str, pl.DataType] | None = None
+    path: Path,
+    separator: str | None,
+    encoding: str,
+    ids: Mapping[str, pl.DataType] | None = None,
+    *,
+    any_text: bool = False,
 ) -> pl.DataFrame:
     """Any delimited, Parquet or Arrow file as a frame.
 
     `ids` are the types of a text file's id columns: the type of an id must not depend on what
-    other rows hold, so it is never guessed from them.
+    other rows hold, so it is never guessed from them. With `any_text`, columns that later rows
+    make something else of than the first rows promised are text.
     """
     suffix = path.suffix.lower()
     if separator is not None and len(separator.encode()) != 1:
@@ -125,13 +131,19 @@ def read_table(
                 f"{path}: cannot tell the format from the name; use one of "
                 f"{', '.join([*DELIMITED, *PARQUET, *ARROW])}, or pass separator="
             )
-        return pl.read_csv(
+        read = partial(
+            pl.read_csv,
             path if _is_utf8(encoding) else _as_utf8(path, encoding),
             separator=separator or DELIMITED[suffix],
-            infer_schema_length=10_000,
             schema_overrides=dict(ids or {}),
             glob=False,
         )
+        try:
+            return read(infer_schema_length=10_000)
+        except pl.exceptions.ComputeError:
+            if not any_text:
+                raise
+            return read(infer_schema=False)
     except pl.exceptions.NoDataError:
         raise DataError(f"{path} is empty: it needs a header and at least one row") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
@@ -150,10 +162,10 @@ def _is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("-", "") == "utf8"
 
 
-def _as_utf8(path: Path, encoding: str) -> io.BytesIO:
+def _as_utf8(path: Path, encoding: str) -> bytes:
     """The text of a file in another encoding."""
     try:
-        return io.BytesIO(path.read_text(encoding=encoding).encode("utf-8"))
+        return path.read_text(encoding=encoding).encode("utf-8")
     except (LookupError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {path} as {encoding!r}: {error}") from None
 
@@ -205,17 +217,31 @@ def _ratings_frame(
             f"{source} holds no ratings file known here (u.data, ratings.dat, ratings.csv, "
             "mv_*.txt, combined_data_*.txt); give the path of a table"
         )
-    suffix = source.suffix.lower()
-    delimiter = None if suffix in (*PARQUET, *ARROW) else separator or DELIMITED.get(suffix)
-    frame = None
-    if delimiter is not None and len(delimiter.encode()) == 1 and _is_utf8(encoding):
-        names = {columns.get(name, name): name for name in COLUMNS} | movielens.CSV_HEADER
-        frame = read_plain(source, delimiter, names)
+    frame = _plain_frame(source, separator, encoding, columns)
+    text_ids = frame is not None
     if frame is None:
-        frame = read_table(source, separator, encoding, _id_types(columns))
+        frame = read_table(source, separator, encoding, _id_types(columns), any_text=True)
     if movielens.is_movielens_header(frame.columns):
         return _Found(movielens.rename(frame), movielens.HALF_STARS, text_ids=False)
-    return _Found(frame, DEFAULT_SCALE, text_ids=delimiter is not None)
+    return _Found(frame, DEFAULT_SCALE, text_ids=text_ids)
+
+
+def _plain_frame(
+    source: Path, separator: str | None, encoding: str, columns: Mapping[str, str]
+) -> pl.DataFrame | None:
+    """A large text file of plain numbers; None for any other, and where its ids are ambiguous."""
+    suffix = source.suffix.lower()
+    if separator is None:
+        separator = DELIMITED.get(suffix)
+    if separator is None or suffix in (*PARQUET, *ARROW):
+        return None
+    if len(separator.encode()) != 1 or not _is_utf8(encoding):
+        return None
+    own = {columns.get(name, name): name for name in COLUMNS}
+    frame = read_plain(source, separator, own | movielens.CSV_HEADER, set(columns.values()))
+    if frame is None or movielens.is_movielens_header(frame.columns):
+        return frame
+    return None if set(frame.columns) & set(movielens.CSV_HEADER) else frame
 
 
 def _existing(path: str | Path) -> Path:

@@ -94,7 +94,10 @@ def parse_lines(lo, hi, text, separator, kinds, slots, first, integers, numbers)
                     number = np.float64(value) / _POWERS[places]
                 if not 0 < size <= _DIGITS:
                     return False, held
-                number = -number if negative else number
+                if negative:
+                    if value == 0:
+                        return False, held
+                    number = -number
                 numbers[slot, row] = number
                 held &= numbers[slot, row] == number
             if c == last and text[p] == _RETURN:

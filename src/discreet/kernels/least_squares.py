@@ -143,14 +143,15 @@ def _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
     places = places_of(d, batch)
     G = np.zeros((batch, count * batch), dtype=other.dtype)
     L = empty_batch(d, batch, other)
-    penalty = np.ones(batch, dtype=other.dtype)
+    penalty, free = np.ones(batch, dtype=other.dtype), np.zeros(batch, dtype=np.bool_)
     for first in range(lo, hi, batch):
         rows = min(batch, hi - first)
         for m in range(rows):
             start, end = ptr[first + m], ptr[first + m + 1]
             penalty[m] = ridge + ridge_per_record * (end - start)
-            if start == end and penalty[m] == 0:
-                penalty[m] = 1  # anything: no rating and no ridge makes a zero
+            free[m] = start == end and penalty[m] == 0
+            if free[m]:
+                penalty[m] = 1  # anything but zero, where a zero is the answer
             G[m] = 0
             for begin in range(start, end, _SUMMED):
                 add_records(G[m], other, cols, r, begin, min(begin + _SUMMED, end))
@@ -160,7 +161,8 @@ def _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
             for m in range(rows):
                 own = first + m if len(linear) > 1 else 0
                 L[a, a, m] += penalty[m]
-                L[d, a, m] -= linear[own, a]
+                if not free[m]:
+                    L[d, a, m] -= linear[own, a]
         for a in range(d):
             pivot(L, a, a, penalty)
             for c in range(a + 1, d + 1, ROWS):

@@ -44,6 +44,7 @@ class Offer:
 
     def fill(self, levels: Levels) -> Levels:
         """The default where a level is missing (NaN)."""
+        assert self.default is not None
         usual = self.default
         return blockwise(lambda some: np.where(np.isnan(some), usual, some), np.float64, levels)
 

@@ -390,9 +390,10 @@ class Voices:
         # floating point by less: rho bounds both.
         rho = self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / SUM_UNIT
         base = effects.mean + effects.item_effects
+        quarter = data.scale.span / 4
 
         def weighed(rating: Array, item: Array, weights: Array) -> Array:
-            a = np.clip((rating - base[item]) / (data.scale.span / 4), -CLIP, CLIP)
+            a = np.clip((rating - base[item]) / quarter, -CLIP, CLIP)
             # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
             a *= np.maximum(weights - rho / CLIP, 0.0) * (1 - 2.0**-40)
             return np.trunc(a * UNIT)

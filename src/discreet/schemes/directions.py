@@ -96,8 +96,8 @@ def combine(rounds: list[Round], counts: Array, clip: float, weight_ratio: float
     axes = fade[:, None] * _whitening(m * fade, c, d)
     z, error = m @ axes, axes.T @ doubt @ axes
     # How much of a person's taste each direction explains, from this round's sums.
-    weighed = (fed * c[:, None]).T
-    A = np.linalg.pinv(weighed @ fed, hermitian=True) @ (weighed @ z)
+    root = np.sqrt(c)[:, None]
+    A = np.linalg.lstsq(fed * root, z * root, rcond=None)[0]
     strength = z.T @ (c[:, None] * beta) @ A / c.sum()
     values, Q = np.linalg.eigh((strength + strength.T) / 2)
     order = np.argsort(-values)
