@@ -19,7 +19,7 @@ from discreet.kernels.batches import (
     turn,
 )
 from discreet.kernels.tiles import add_products, padded, solve_tile, subtract_products
-from discreet.kernels.vectors import FAST, ROWS, lanes
+from discreet.kernels.vectors import FAST, ROWS, copy_row, lanes
 
 
 @njit(cache=True, nogil=True)
@@ -122,7 +122,8 @@ def gram(X):  # type: ignore[no-untyped-def]
     Z = np.zeros((_GATHERED, width), dtype=X.dtype)
     for first in range(0, len(X), _GATHERED):
         n = min(_GATHERED, len(X) - first)
-        Z[:n, :d] = X[first : first + n]
+        for k in range(n):
+            copy_row(X[first + k], Z[k])
         _add_gram(A, Z, n, d, d)
     out = np.empty((d, d), dtype=X.dtype)
     for a in range(d):
@@ -266,7 +267,7 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
         v[:] = 0
         _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
         for _ in range(200):
-            direction[:] = g
+            copy_row(g, direction)
             _factor(H, d, d, ridge)
             _solve_lower(H, direction, d)
             _solve_upper(H, direction, d)
@@ -280,9 +281,9 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
                 length /= 2
             if not moved:
                 break
-            v[:] = w
+            copy_row(w, v)
             _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
-        out[j, :] = v
+        copy_row(v, out[j])
         size = ridge * math.sqrt(_dot(v, v)) + math.sqrt(_dot(eta, eta)) + kappa * (end - start)
         residual[j] = math.sqrt(_dot(g, g)) / size if size > 0 else 0.0
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from discreet.kernels.tiles import add_products
-from discreet.kernels.vectors import FAST, ROWS, lanes
+from discreet.kernels.vectors import FAST, ROWS, copy_row, lanes
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -29,7 +29,7 @@ def score_people(U, VT, out):  # type: ignore[no-untyped-def]
     out[:, :] = 0
     for first in range(0, len(U), ROWS):
         for p in range(first, min(first + ROWS, len(U))):
-            L[:, p - first] = U[p]
+            copy_row(U[p], L[:, p - first])
         for j in range(0, VT.shape[1], lanes(VT)):
             add_products(out, first, j, L, 0, VT, d)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from discreet.kernels.vectors import copy_row
+
 
 def _primes(count: int) -> list[int]:
     found: list[int] = []
@@ -79,7 +81,7 @@ def hash_pairs(lo, hi, key, rows, cols, row_bytes, row_ptr, col_bytes, col_ptr, 
     _compress(keyed, key, w)
     state = np.empty(8, dtype=np.uint32)
     for k in range(lo, hi):
-        state[:] = keyed
+        copy_row(keyed, state)
         filled = 0
         row, col = rows[k], cols[k]
         length = 64

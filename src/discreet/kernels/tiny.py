@@ -13,6 +13,7 @@ from numba import njit
 
 from discreet.kernels.gradients import project_rows
 from discreet.kernels.least_squares import solve_huber, solve_ridge
+from discreet.kernels.vectors import copy_row
 
 PRINTED, STATED, REPAIRED = 0, 1, 2
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -143,7 +144,8 @@ def train_many(  # type: ignore[no-untyped-def]
         if k1 > 0:
             _sphere(state, U)
         else:
-            U[:, :] = fixed
+            for i in range(len(U)):
+                copy_row(fixed[i], U[i])
         _sphere(state, V)
         train_one(
             state, users[kept], items[kept], r[kept], variant, gamma, lambda_u, lambda_v, k1, k2,

@@ -29,6 +29,13 @@ def lanes(array):
     return BYTES // array.itemsize
 
 
+@njit(inline="always")
+def copy_row(source, target):
+    """target[:] = source, whose checks and their messages would take seconds to compile."""
+    for a in range(len(source)):
+        target[a] = source[a]
+
+
 class Writer:
     """Writes vector instructions on the numbers of one type."""
 

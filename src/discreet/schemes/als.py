@@ -63,8 +63,8 @@ def spectral_start(
 
     The directions are right singular vectors of D_u^-1/4 (R - c) D_i^-1/2, D_u and D_i being the
     numbers of ratings, from random vectors multiplied twice by it and its transpose. c lies low on
-    the scale, so that who rated what counts along with how. One sweep from here is worth about
-    five from random rows.
+    the scale, so that who rated what counts along with how. One sweep from here is worth more
+    than four from random rows.
     """
     count = min(d - 1, len(data.users), len(data.items))
     order = data.by_user
