@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import LogLocator
 
 from common import RESULTS
 from discreet.evaluate.splits import one_fold
@@ -158,6 +159,9 @@ def draw(results: dict[str, dict[str, Any]], target: float, title: str, path: Pa
         axes.axhline(target, color="0.5", linewidth=0.8, linestyle=":")
         axes.set(xscale="log", xlabel="training time, seconds", ylabel="test RMSE", title=title)
         axes.set_ylim(top=worst + 0.05)
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_formatter("")
         axes.legend(frameon=False)
 
 
