@@ -161,12 +161,12 @@ def distinct_integers(parts: Sequence[Array], threads: int = 1) -> tuple[Array, 
     found = _on_shares(lambda piece: _scan(*piece[:3]), shares)
     leasts, mosts, ascending, runs = zip(*found, strict=True)
     if all(ascending) and all(m <= n for m, n in zip(mosts, leasts[1:], strict=False)):
-        new = [m < n for m, n in zip(mosts, leasts[1:], strict=False)]
         # A piece's first value is a new one, or that which the piece before ended with.
+        new = [m < n for m, n in zip(mosts, leasts[1:], strict=False)]
         firsts = np.cumsum([0, *(r - 1 + n for r, n in zip(runs, new, strict=False))]).tolist()
         known = np.empty(firsts[-1] + runs[-1], dtype=np.int64)
-        starts = dict(zip(map(id, pieces), firsts, strict=True))
-        _on_shares(lambda p: _number_runs(*p, starts[id(p)], known, rows), shares)
+        first_of = {piece.at: first for piece, first in zip(pieces, firsts, strict=True)}
+        _on_shares(lambda piece: _number_runs(*piece, first_of[piece.at], known, rows), shares)
         return known, rows
     base, top = min(leasts), max(mosts)
     if not dense(base, top, count):

@@ -47,41 +47,18 @@ def _carry_two(lo, hi, keys, place, x, y, x_out, y_out):  # type: ignore[no-unty
 
 
 @njit(cache=True, nogil=True)
-def _place_with(lo, hi, keys, place, other, out):  # type: ignore[no-untyped-def]
-    """Like `_place`, with another key in the upper half: one write, and the next pass reads on."""
-    for k in range(lo, hi):
-        out[place[keys[k]]] = np.int64(other[k]) << 32 | k
-        place[keys[k]] += 1
-
-
-@njit(cache=True, nogil=True)
-def _count_upper(lo, hi, packed, counts):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        counts[packed[k] >> 32] += 1
-
-
-@njit(cache=True, nogil=True)
-def _place_upper(lo, hi, packed, place, out):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        key = packed[k] >> 32
-        out[place[key]] = packed[k] & 0xFFFFFFFF
-        place[key] += 1
-
-
-@njit(cache=True, nogil=True)
 def _take(lo, hi, source, order, out):  # type: ignore[no-untyped-def]
     for k in range(lo, hi):
         out[k] = source[order[k]]
 
 
 def _pass(
-    count: Callable[..., None], place: Callable[..., None], keys: Array, size: int, threads: int,
-    *arrays: Array,
-) -> Array:  # fmt: skip
+    place: Callable[..., None], keys: Array, size: int, threads: int, *arrays: Array
+) -> Array:
     """One counting sort: every thread places its own records; returns where each key starts."""
     ranges = even_ranges(len(keys), threads, least=WORTH_THREADS)
     counts = np.zeros((len(ranges), size), dtype=np.int64)
-    run_all([partial(count, *r, keys, c) for r, c in zip(ranges, counts, strict=True)], threads)
+    run_all([partial(_count, *r, keys, c) for r, c in zip(ranges, counts, strict=True)], threads)
     ptr = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(counts.sum(axis=0), out=ptr[1:])
     # Of one key, the records of earlier ranges come first.
@@ -95,13 +72,13 @@ def _pass(
 def stable_order(keys: Array, size: int, threads: int = 1) -> tuple[Array, Array]:
     """The stable order that sorts keys in 0..size-1, and where each key starts in it."""
     order: Array = np.empty(len(keys), dtype=_index_type(len(keys)))
-    return order, _pass(_count, _place, keys, size, threads, order)
+    return order, _pass(_place, keys, size, threads, order)
 
 
 def sort_column(keys: Array, size: int, x: Array, threads: int = 1) -> Array:
     """x in the stable order that sorts keys in 0..size-1."""
     out = np.empty_like(x)
-    _pass(_count, _carry, keys, size, threads, x, out)
+    _pass(_carry, keys, size, threads, x, out)
     return out
 
 
@@ -110,20 +87,14 @@ def sort_columns(
 ) -> tuple[Array, Array, Array]:
     """x and y in the stable order that sorts keys in 0..size-1, and where each key starts."""
     outs = np.empty_like(x), np.empty_like(y)
-    return *outs, _pass(_count, _carry_two, keys, size, threads, x, y, *outs)
+    return *outs, _pass(_carry_two, keys, size, threads, x, y, *outs)
 
 
 def pair_order(first: Array, second: Array, sizes: tuple[int, int], threads: int = 1) -> Array:
     """The stable order that sorts pairs of keys by the first, then the second."""
-    if len(first) >= 2**32:
-        by_second, _ = stable_order(second, sizes[1], threads)
-        by_first, _ = stable_order(first[by_second], sizes[0], threads)
-        return take(by_second, by_first, threads)
-    packed = np.empty(len(first), dtype=np.int64)
-    _pass(_count, _place_with, second, sizes[1], threads, first, packed)
-    order: Array = np.empty(len(first), dtype=_index_type(len(first)))
-    _pass(_count_upper, _place_upper, packed, sizes[0], threads, order)
-    return order
+    by_second, _ = stable_order(second, sizes[1], threads)
+    by_first, _ = stable_order(take(first, by_second, threads), sizes[0], threads)
+    return take(by_second, by_first, threads)
 
 
 def take(source: Array, order: Array, threads: int = 1) -> Array:
