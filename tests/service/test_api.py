@@ -43,12 +43,11 @@ def test_ratings_are_put_changed_and_deleted(club: Club, small: Ratings) -> None
 
 
 def test_recommendations_are_those_of_the_release_and_follow_at_once(
-    club: Club, small: Ratings
+    club: Club, small: Ratings, tmp_path: Path
 ) -> None:
     archive = club(None, "GET", "/api/releases/1/model").content
-    folder = Path(club.database.url.database or "x").parent / "unpacked"
-    zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
-    release = Release.load(folder / "release-1")
+    zipfile.ZipFile(io.BytesIO(archive)).extractall(tmp_path)
+    release = Release.load(tmp_path / "release-1")
     mine = own_rows(small, "u1")
     for added in ({}, {"129": 1.0}):
         for item, rating in added.items():
