@@ -14,7 +14,6 @@ from discreet.kernels import (
     lists,
     reference,
     sha256,
-    spread,
     sums,
 )
 from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
@@ -102,18 +101,6 @@ def test_a_gram_matrix_equals_its_twin(data: Ratings, d: int, dtype: Any) -> Non
         rtol=1e3 * TOLERANCE[dtype],
         atol=1e-3 if dtype is np.float32 else 1e-10,
     )
-
-
-@pytest.mark.parametrize("width", [8, 24, 40])
-def test_explained_squares_equal_their_twin(width: int) -> None:
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(6, 50, width))
-    squares, Q = np.ascontiguousarray(X.transpose(0, 2, 1) @ X), rng.normal(size=(width, width))
-    share = rng.random((6, width))
-    fast, slow = np.ones((width, width)), np.ones((width, width))
-    spread.add_explained(1, 5, squares, Q, share, fast)
-    reference.add_explained(1, 5, squares, Q, share, slow)
-    np.testing.assert_allclose(fast, slow, rtol=1e-11, atol=1e-9)
 
 
 @DTYPES

@@ -1,15 +1,18 @@
-"""Chorus after the noise: empirical Bayes against its plain form."""
+"""Chorus after the noise: empirical Bayes against its plain form, item by item."""
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from discreet.schemes import directions
+from discreet.schemes.directions import Listener
+
+Array = NDArray[np.float64]
+SPREAD = np.array([[1.0, 0.3, 0.0], [0.3, 0.4, 0.1], [0.0, 0.1, 0.05]])
+CLIP, WEIGHT_RATIO, SIGMA = 0.55, 0.7, 2.0
 
 
-def plain(
-    X: NDArray[np.float64], R: NDArray[np.float64], Omega: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def plain_spread(X: Array, R: Array, Omega: Array) -> Array:
     """EM with every item's own noise: X_j ~ N(0, Omega) + N(0, R_j I)."""
     for _ in range(directions._EM_STEPS):
         total = np.zeros_like(Omega)
@@ -21,23 +24,121 @@ def plain(
     return Omega
 
 
-def rows(count: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def some_rows(count: int) -> tuple[Array, Array]:
     rng = np.random.default_rng(5)
-    R = 1 / np.exp(rng.normal(3, 2, count))
-    spread = np.array([[1.0, 0.3, 0.0], [0.3, 0.4, 0.1], [0.0, 0.1, 0.05]])
-    true = rng.multivariate_normal(np.zeros(3), spread, count)
+    R = np.sort(1 / np.exp(rng.normal(3, 2, count)))
+    true = rng.multivariate_normal(np.zeros(3), SPREAD, count)
     return true + np.sqrt(R)[:, None] * rng.standard_normal((count, 3)), R
 
 
+def grouped(X: Array, R: Array, groups: int) -> tuple[Array, Array, Array]:
+    rows, noise = np.array_split(X, groups), np.array_split(R, groups)
+    squares = np.stack([x.T @ x for x in rows])
+    return squares, np.array([r.mean() for r in noise]), np.array([len(r) for r in noise])
+
+
 def test_with_as_many_groups_as_items_it_is_plain_em() -> None:
-    X, R = rows(60)
-    assert directions._NOISE_GROUPS >= 60
-    found = directions._spread(X, R, np.eye(3))
-    np.testing.assert_allclose(found, plain(X, R, np.eye(3)), rtol=1e-9, atol=1e-12)
+    X, R = some_rows(60)
+    found = directions._spread(*grouped(X, R, 60), np.eye(3))
+    np.testing.assert_allclose(found, plain_spread(X, R, np.eye(3)), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("count", [500, 1500])
-def test_groups_of_items_with_like_noise_change_little(count: int) -> None:
-    X, R = rows(count)
-    found, exact = directions._spread(X, R, np.eye(3)), plain(X, R, np.eye(3))
+def test_groups_of_items_with_like_noise_change_little() -> None:
+    X, R = some_rows(1500)
+    groups = grouped(X, R, directions._NOISE_GROUPS)
+    start = directions._first_spread(*groups)
+    found, exact = directions._spread(*groups, start), plain_spread(X, R, start)
     assert np.abs(found - exact).max() < 2e-3 * np.abs(exact).max()
+
+
+def test_the_spread_is_found() -> None:
+    groups = grouped(*some_rows(20_000), directions._NOISE_GROUPS)
+    start = directions._first_spread(*groups)
+    np.testing.assert_allclose(start, SPREAD, atol=0.05)
+    np.testing.assert_allclose(directions._spread(*groups, start), SPREAD, atol=0.03)
+
+
+def test_no_signal_is_no_spread_but_a_number() -> None:
+    _, R = some_rows(2000)
+    noise = np.sqrt(R)[:, None] * np.random.default_rng(6).standard_normal((len(R), 3)) / 2
+    groups = grouped(noise, R, directions._NOISE_GROUPS)
+    found = directions._spread(*groups, directions._first_spread(*groups))
+    assert np.isfinite(found).all()
+    assert np.abs(found).max() < 1e-3
+
+
+def rounds(items: int, factors: int, count: int) -> tuple[Array, list[tuple[Array, Array]]]:
+    """Noisy counts, some of them too small to be heard, and rounds of sums and what was fed in."""
+    rng = np.random.default_rng(7)
+    counts = np.maximum(np.exp(rng.normal(2, 2, items)) - 1, 0)
+    taste = rng.standard_normal((items, factors)) * np.linspace(3, 1, factors)
+    heard = []
+    for _ in range(count):
+        fed = taste @ rng.standard_normal((factors, factors)) / 3 + rng.standard_normal(taste.shape)
+        sums = counts[:, None] * (0.4 * taste + fed / 9 + 0.2)
+        heard.append((sums + SIGMA * rng.standard_normal(sums.shape), fed))
+    return counts, heard
+
+
+def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """What the last rounds show, with a row for every item at each step."""
+    last = heard[-directions._MEMORY :]
+    seen, fed = counts > 0.5, last[-1][1]
+    c, d = counts[seen], fed.shape[1]
+    Y = np.hstack([sums[seen] / (SIGMA * c[:, None]) for sums, _ in last])
+    chance = 0.5 * CLIP**2 * directions._VOICE * WEIGHT_RATIO / (d * SIGMA**2)
+    R = 1 / c**2 + chance / c
+    g = (Y / R[:, None]).sum(axis=0) / (1 / R).sum()
+    order = np.argsort(R)
+    start = directions._first_spread(*grouped((Y - g)[order], R[order], len(R)))
+    Omega = plain_spread(Y - g, R, start)
+    m, doubt = np.tile(g, (len(counts), 1)), counts[~seen].sum() * Omega
+    for row, (j, y) in enumerate(zip(np.flatnonzero(seen), Y, strict=True)):
+        gain = Omega @ np.linalg.inv(Omega + R[row] * np.eye(len(Omega)))
+        m[j] = g + gain @ (y - g)
+        doubt += c[row] * (Omega - gain @ Omega)
+    doubt /= counts.sum()
+    beta = SIGMA * m[:, -d:]
+    m = m - counts @ m / counts.sum()
+    fade = np.repeat(directions._FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
+    values, Q = np.linalg.eigh((m * fade * counts[:, None]).T @ (m * fade) / counts.sum())
+    axes = fade[:, None] * Q[:, ::-1][:, :d] / np.sqrt(values[::-1][:d])
+    z, error, root = m @ axes, axes.T @ doubt @ axes, np.sqrt(c)[:, None]
+    A = np.linalg.lstsq(fed[seen] * root, z[seen] * root, rcond=None)[0]
+    strength = z.T @ (counts[:, None] * beta) @ A / counts.sum()
+    values, P = np.linalg.eigh((strength + strength.T) / 2)
+    values, P = np.maximum(values[::-1], 0), P[:, ::-1]
+    true = 1 / (1 + np.diag(P.T @ error @ P))
+    return z @ P, directions.FIRST_SIZE * true * values / values[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_sums_over_items_conclude_what_every_item_would(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(directions, "_NOISE_GROUPS", 1000)
+    counts, heard = rounds(120, 2, count)
+    assert (counts < 0.5).any()
+    listener = Listener(counts, 2, CLIP, WEIGHT_RATIO)
+    for sums, fed in heard:
+        found = listener.hear(sums, SIGMA, fed)
+    z, sizes = plain_directions(counts, heard)
+    signs = np.sign((found.z * z).sum(axis=0))  # of a direction nothing says which end is which
+    np.testing.assert_allclose(found.z * signs, z, rtol=2e-4, atol=2e-4)
+    np.testing.assert_allclose(found.sizes, sizes, rtol=1e-3)
+
+
+def test_nobody_heard_shows_nothing() -> None:
+    found = Listener(np.zeros(7), 2, CLIP, WEIGHT_RATIO).hear(np.ones((7, 2)), 1.0, np.ones((7, 2)))
+    assert not found.z.any()
+    assert not found.sizes.any()
+
+
+def test_a_direction_fed_in_twice_counts_once() -> None:
+    counts, [(sums, fed)] = rounds(300, 3, 1)
+    fed[:, 2] = fed[:, 1]
+    sizes = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, fed).sizes
+    assert np.isfinite(sizes).all()
+    fed[:, 2] += 1e-5 * fed[:, 0]
+    again = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, fed).sizes
+    np.testing.assert_allclose(again, sizes, rtol=1e-2, atol=1e-6)

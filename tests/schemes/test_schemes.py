@@ -65,8 +65,9 @@ def test_a_seed_repeats_a_fit_with_any_number_of_threads(scheme: Any) -> None:
     for fit in fits[1:]:
         assert (fit.user_factors == fits[0].user_factors).all()
         assert (fit.release.item_factors == fits[0].release.item_factors).all()
-    other = scheme.fit(data, SPEC, seed=4).release.item_factors
-    assert isinstance(scheme, Bias) or not np.allclose(other, fits[0].release.item_factors)
+    one, other = fits[0].release.item_factors, scheme.fit(data, SPEC, seed=4).release.item_factors
+    same = one.shape == other.shape and np.allclose(one, other)  # noise may hide a direction
+    assert same == isinstance(scheme, Bias)
 
 
 @EVERY

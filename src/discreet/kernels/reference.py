@@ -140,12 +140,6 @@ def orthonormalise(rows: Array) -> None:
     rows[:] = (Q * np.sign(np.diag(R))).T
 
 
-def add_explained(lo: int, hi: int, squares: Array, Q: Array, share: Array, out: Array) -> None:
-    """out += sum over lo <= g < hi of S (Q' C Q) S, C = squares[g], S = diag(share[g])."""
-    for square, s in zip(squares[lo:hi], share[lo:hi], strict=True):
-        out += np.outer(s, s) * (Q.T @ square @ Q)
-
-
 def add_votes(
     lo: int, hi: int, items: Array, r: Array, units: Array, least: float, span: float,
     against: Array, in_favour: Array,

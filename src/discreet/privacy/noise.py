@@ -95,8 +95,11 @@ class Randomness:
         """
         if self.seed is None:
             return _exactly("make_gaussian", "l2_distance", "f64", sums, scale, threads)
-        noise = np.rint(self._seeded_noise.normal(0.0, scale, sums.shape))
-        return np.asarray(sums + noise.astype(np.int64))
+        noise = self._seeded_noise.standard_normal(sums.shape)
+        noise *= scale
+        noisy = np.rint(noise, out=noise).astype(np.int64)
+        noisy += sums
+        return noisy
 
     @property
     def grid_sampler(self) -> str:

@@ -32,8 +32,7 @@ from discreet.ratings import Crowd, Integers, Ratings
 from discreet.release import Release
 from discreet.schemes.claims import chorus_certificate
 from discreet.schemes.directions import (
-    Round,
-    combine,
+    Listener,
     first_directions,
     more_telling,
     released_directions,
@@ -413,13 +412,12 @@ class Voices:
     ) -> Directions:
         """All rounds, beginning with z; the directions they show. `counts` are noisy votes."""
         plan = self.plan
-        rounds: list[Round] = []
+        listener = Listener(counts * self.per_vote, plan.factors, CLIP, self.ratio)
         for k, mu in enumerate(self.mus):
             progress("rounds", k, plan.rounds)
             fed = np.trunc(within_the_ball(z, counts) * UNIT)
             sums, sigma = self.noisy_sums(fed, float(mu), randomness)
-            rounds.append(Round(sums, sigma, fed / UNIT))
-            found = combine(rounds, counts * self.per_vote, CLIP, self.ratio)
+            found = listener.hear(sums, sigma, fed / UNIT)
             z = found.z
         progress("rounds", plan.rounds, plan.rounds)
         return found

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.features import Features
 from discreet.ids import Ids
-from discreet.kernels.spread import add_explained
-from discreet.kernels.tiles import padded
 from discreet.release import Release
 from discreet.schemes.effects import (
     ERROR_VARIANCE,
@@ -28,18 +27,12 @@ _VOICE = 0.3
 """E|u|^2, for how much chance there is in a sum of voices."""
 _MEMORY, _FADE = 3, 0.5
 """So many rounds are combined, each older one counting half as much."""
-_EM_STEPS = 40
-_NOISE_GROUPS = 128
+_NOISE_GROUPS, _EM_STEPS, _LEAST = 32, 3, 0.1
+"""The prior's spread: by EM, which begins with no direction below a tenth of the mean."""
+_RANK = 1e-6
+"""Of squares in 32 bits: directions that were fed in twice count once."""
 
 Array = NDArray[Any]
-
-
-class Round(NamedTuple):
-    """One released round: item sums, the noise on them, and the directions that were fed in."""
-
-    sums: Array
-    sigma: float
-    fed: Array
 
 
 def first_directions(
@@ -70,42 +63,107 @@ def _mean(values: Array, weights: Array) -> Any:
 
 def within_the_ball(z: Array, counts: Array) -> Array:
     """Rows of a root-mean-square norm of 1 over ratings, none longer than 1."""
-    c = counts + 1e-9
-    scaled = z / np.sqrt(max(_mean((z**2).sum(axis=1), c), 1e-12))
-    return np.asarray(scaled / np.maximum(1.0, np.sqrt((scaled**2).sum(axis=1)))[:, None])
+    squares, c = np.einsum("jk,jk->j", z, z), counts + 1e-9
+    typical = np.sqrt(max((c * squares).sum() / c.sum(), 1e-12))
+    return np.asarray(z / np.maximum(typical, np.sqrt(squares))[:, None])
 
 
-def combine(rounds: list[Round], counts: Array, clip: float, weight_ratio: float) -> Directions:
-    """The best directions that the last rounds together show.
+class Listener:
+    """Hears one released round after the other, and tells the best directions that the last show.
 
     `counts` are in the rounds' own weights; `clip` is X and `weight_ratio` E[w^2]/E[w].
     """
-    last = rounds[-_MEMORY:]
-    sums, sigma, fed = last[-1]
-    d, c = sums.shape[1], counts + 1e-9
-    seen = counts > 0.5
-    Y = np.hstack([r.sums / (r.sigma * c[:, None]) for r in last])
-    chance = 0.5 * clip**2 * _VOICE * weight_ratio / (d * sigma**2)
-    R = 1 / c**2 + chance / c
-    m, doubt = np.zeros_like(Y), np.zeros((Y.shape[1], Y.shape[1]))
-    if seen.any():
-        m[seen], doubt = _posterior(Y[seen], R[seen], c[seen])
-    beta = sigma * m[:, -d:]
-    m = m - _mean(m, c)
-    fade = np.repeat(_FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
-    axes = fade[:, None] * _whitening(m * fade, c, d)
-    z, error = m @ axes, axes.T @ doubt @ axes
-    # How much of a person's taste each direction explains, from this round's sums.
-    root = np.sqrt(c)[:, None]
-    A = np.linalg.lstsq(fed * root, z * root, rcond=None)[0]
-    strength = z.T @ (c[:, None] * beta) @ A / c.sum()
-    values, Q = np.linalg.eigh((strength + strength.T) / 2)
-    order = np.argsort(-values)
-    values, Q = np.maximum(values[order], 0.0), Q[:, order]
-    # A direction of variance 1 of which the share `true` is signal: a taste for the signal is a
-    # taste for the direction times the root of that share.
-    true = 1 / (1 + np.einsum("ik,ij,jk->k", Q, error, Q))
-    return Directions(z @ Q, FIRST_SIZE * true * values / max(values[0], 1e-12))
+
+    def __init__(self, counts: Array, factors: int, clip: float, weight_ratio: float) -> None:
+        heard = np.flatnonzero(counts > 0.5)
+        self.items = heard[np.argsort(-counts[heard])]
+        self.total = counts.sum()
+        self.chance = 0.5 * clip**2 * _VOICE * weight_ratio / factors
+        # Items with nearly the same noise; few enough for what is computed of them to stay in a
+        # cache, and for products that wake no threads of the linear algebra's own.
+        ends = len(heard) * np.arange(_NOISE_GROUPS + 1) // _NOISE_GROUPS
+        self.groups = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
+        self.rounds, self.d = 0, factors
+        # 32 bits are plenty next to the noise.
+        self.c = counts[self.items].astype(np.float32)
+        self.shown = np.empty((len(heard), _MEMORY * factors), dtype=np.float32)
+        self.t = np.empty_like(self.shown)
+
+    def hear(self, sums: Array, sigma: float, fed: Array) -> Directions:
+        """One more round: item sums, the noise on them, and the directions that were fed in."""
+        d = self.d
+        if not len(self.items):
+            return Directions(np.zeros_like(fed), np.zeros(d))
+        # Each round takes the place of the oldest one.
+        k, count = self.rounds % _MEMORY, min(self.rounds + 1, _MEMORY)
+        self.rounds += 1
+        newest = slice(k * d, (k + 1) * d)
+        np.divide(sums[self.items], (sigma * self.c)[:, None], out=self.shown[:, newest])
+        R = 1 / self.c**2 + np.float32(self.chance / sigma**2) / self.c
+        t = self.t[:, : count * d]
+        Q, doubt = self._posterior(self.shown[:, : count * d], R, t)
+        squares, with_fed, of_fed = self._moments(t, fed)
+        mean = with_fed[d] / self.total
+        covariance = squares / self.total - np.outer(mean, mean)
+        fade = np.repeat(_FADE ** ((k - np.arange(count)) % count), d)
+        axes = fade[:, None] * _whitening(fade[:, None] * (Q @ covariance @ Q.T) * fade, d)
+        turned = Q.T @ axes
+        # How much of a person's taste each direction explains, from this round's sums: what was fed
+        # in is first written in terms of the directions, by least squares over ratings.
+        with_z = (with_fed[:d] - np.outer(of_fed[:d, d], mean)) @ turned
+        A = np.linalg.lstsq(of_fed[:d, :d], with_z, rcond=_RANK)[0]
+        strength = sigma * turned.T @ covariance @ Q[newest].T @ A
+        values, P = np.linalg.eigh((strength + strength.T) / 2)
+        order = np.argsort(-values)
+        values, P = np.maximum(values[order], 0.0), P[:, order]
+        # A direction of variance 1 of which the share `true` is signal: a taste for the signal is a
+        # taste for the direction times the root of that share.
+        true = 1 / (1 + np.einsum("ik,ij,jk->k", P, axes.T @ doubt @ axes, P))
+        turned = turned @ P
+        z = np.empty_like(fed)
+        z[:] = -mean @ turned  # an item that nobody was heard for is as its prior says, t = 0
+        turned_32 = turned.astype(np.float32)
+        for group in self.groups:
+            z[self.items[group]] += t[group] @ turned_32
+        return Directions(z, FIRST_SIZE * true * values / max(values[0], 1e-12))
+
+    def _posterior(self, Y: Array, R: Array, t: Array) -> tuple[Array, Array]:
+        """The true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM, are g + Q t_j.
+
+        Writes t. Q, and the rows' covariance around these means on average over ratings.
+        """
+        g = _mean(Y, 1 / R)
+        # In a group the noise is taken to be the same, and then the sum of squares is all that EM
+        # needs to know: with a group for every item it would be exact.
+        squares = np.empty((len(self.groups), len(g), len(g)))
+        for square, group in zip(squares, self.groups, strict=True):
+            x = np.subtract(Y[group], g, out=t[group])
+            square[:] = x.T @ x
+        r = np.array([R[group].mean(dtype=np.float64) for group in self.groups])
+        sizes = np.array([group.stop - group.start for group in self.groups])
+        values, Q = _eigen(_spread(squares, r, sizes, _first_spread(squares, r, sizes)))
+        share = np.zeros(len(g))
+        values_32, Q_32 = values.astype(np.float32), Q.astype(np.float32)
+        for group in self.groups:
+            shares = values_32 / (values_32 + R[group, None])
+            np.multiply(t[group] @ Q_32, shares, out=t[group])
+            share += self.c[group] @ shares
+        return Q, np.asarray(Q * (values * (1 - share / self.total)) @ Q.T)
+
+    def _moments(self, t: Array, fed: Array) -> tuple[Array, Array, Array]:
+        """Sums over ratings: of t t', of (fed, 1) t' and of (fed, 1) (fed, 1)'."""
+        width, d = t.shape[1], self.d
+        squares, with_fed = np.zeros((width, width)), np.zeros((d + 1, width))
+        of_fed = np.zeros((d + 1, d + 1))
+        for group in self.groups:
+            rows, c = t[group], self.c[group, None]
+            beside = np.ones((len(rows), d + 1), dtype=np.float32)
+            beside[:, :d] = fed[self.items[group]]
+            weighted = c * rows
+            squares += weighted.T @ rows
+            with_fed += beside.T @ weighted
+            of_fed += (c * beside).T @ beside
+        return squares, with_fed, of_fed
 
 
 def released_directions(release: Release, catalogue: Ids, effects: Effects) -> Directions | None:
@@ -125,52 +183,45 @@ def more_telling(found: Directions, before: Directions | None) -> Directions:
     return found if before is None or found.sizes.sum() > before.sizes.sum() else before
 
 
-def _posterior(Y: Array, R: Array, c: Array) -> tuple[Array, Array]:
-    """The true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM.
+def _first_spread(squares: Array, r: Array, sizes: Array) -> Array:
+    """Omega by moments: the squares less the noise in them.
 
-    Their means, and their covariance around these on average over ratings.
+    A group counts as far as its squares tell of Omega, whose size is guessed from the best first.
     """
-    precision = 1 / R
-    g = _mean(Y, precision)
-    X = Y - g
-    squares = _mean(X**2, precision**2)
-    excess = squares - _mean(R, precision**2)
-    Omega = _spread(X, R, np.diag(np.maximum(excess, 1e-6 * squares + 1e-12)))
-    values, Q = np.linalg.eigh(Omega)
-    values = np.maximum(values, 1e-12)
-    share = values / (values + R[:, None])
-    doubt = Q * (values * (1 - _mean(share, c))) @ Q.T
-    return np.asarray(g + (X @ Q * share) @ Q.T), np.asarray(doubt)
+    d, size = len(squares[0]), 0.0
+    for _ in range(2):
+        weights = 1 / (r + size) ** 2
+        noise = weights @ (sizes * r) / (weights @ sizes)
+        moments = np.tensordot(weights, squares, 1) / (weights @ sizes) - noise * np.eye(d)
+        size = max(np.trace(moments) / d, 1e-12)
+    values, Q = np.linalg.eigh(moments)
+    return np.asarray(Q * np.maximum(values, _LEAST * size) @ Q.T)
 
 
-def _spread(X: Array, R: Array, Omega: Array) -> Array:
-    """Omega of rows X_j ~ N(0, Omega) + N(0, R_j I), by EM from a first guess.
+def _spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
+    """Omega of rows N(0, Omega) + N(0, r_g I), by EM from a first guess.
 
-    Items with nearly the same noise are taken to have the same, and then their sum of squares is
-    all that a step needs to know of them: with a group for every item it would be exact.
+    Of every group g of rows their sum of squares, noise and number.
     """
-    d, order = len(Omega), np.argsort(R)
-    starts = np.unique(np.linspace(0, len(R), _NOISE_GROUPS + 1).astype(int)[:-1])
-    sizes = np.diff(np.append(starts, len(R)))[:, None]
-    r = np.add.reduceat(R[order], starts)[:, None] / sizes
-    width = padded(d, X)
-    squares = np.zeros((len(starts), width, width))
-    for square, x in zip(squares, np.split(X[order], starts[1:]), strict=True):
-        square[:d, :d] = x.T @ x
-    turn, share = np.zeros((width, width)), np.zeros((len(starts), width))
+    d = len(Omega)
     for _ in range(_EM_STEPS):
-        values, Q = np.linalg.eigh(Omega)
-        values = np.maximum(values, 1e-12)
-        turn[:d, :d], share[:, :d] = Q, values / (values + r)
-        explained = np.zeros((width, width))
-        add_explained(0, len(squares), squares, turn, share, explained)
-        left = np.diag((sizes * values * (1 - share[:, :d])).sum(axis=0))
-        Omega = Q @ ((explained[:d, :d] + left) / len(R)) @ Q.T
+        values, Q = _eigen(Omega)
+        share = values / (values + r[:, None])
+        half = (squares.reshape(-1, d) @ Q).reshape(squares.shape)
+        whole = (half.swapaxes(1, 2).reshape(-1, d) @ Q).reshape(squares.shape)
+        explained = np.einsum("ga,gab,gb->ab", share, whole, share)
+        left = np.diag(sizes @ (values * (1 - share)))
+        Omega = Q @ ((explained + left) / sizes.sum()) @ Q.T
     return Omega
 
 
-def _whitening(m: Array, c: Array, d: int) -> Array:
-    """The d strongest principal axes over ratings, scaled so that each has variance 1."""
-    values, Q = np.linalg.eigh((m * c[:, None]).T @ m / c.sum())
-    order = np.argsort(-values)[:d]
-    return np.asarray(Q[:, order] / np.sqrt(np.maximum(values[order], 1e-12)))
+def _eigen(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues, none below zero, and vectors."""
+    values, Q = np.linalg.eigh(matrix)
+    return np.maximum(values, 1e-12), Q
+
+
+def _whitening(covariance: Array, d: int) -> Array:
+    """The d strongest principal axes, scaled so that each has variance 1."""
+    values, Q = _eigen(covariance)
+    return np.asarray(Q[:, : -d - 1 : -1] / np.sqrt(values[: -d - 1 : -1]))
