@@ -51,7 +51,7 @@ def main() -> None:
                 path = Path(folder) / f"{order}.{suffix}"
                 getattr(rows, f"write_{suffix}")(path)
                 ours, alone, same = (
-                    least(lambda w=work, p=path: w(p), 3)
+                    least(lambda w=work, p=path: w(p), 7)
                     for work in (read_ratings, read, by_polars)
                 )
                 print(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, id_column
 from discreet.kernels.numbering import pairs_ascend
 from discreet.kernels.tables import pair_order, sort_column, sort_columns, take
-from discreet.kernels.threads import run_all, thread_count
+from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
 
 Floats = NDArray[np.floating[Any]]
@@ -149,9 +149,7 @@ class Ratings:
                 "latest: map one, or remove the duplicates first"
             )
         threads = thread_count(None)
-        (users, user), (items, item) = run_all(
-            [partial(Ids.factorise, column, text=text_ids) for column in ids], threads
-        )
+        (users, user), (items, item) = (Ids.factorise(column, text=text_ids) for column in ids)
         unsorted = cls(users, items, user, item, rating, epsilon, timestamp, scale)
         if pairs_ascend(user, item, threads):
             return unsorted

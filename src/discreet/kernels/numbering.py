@@ -14,94 +14,79 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.kernels.bits import ones
 from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_all
 
 Array = NDArray[Any]
 
 
+# Loops run over slices, or over unsigned numbers: where the compiler cannot tell that an index is
+# not negative, it makes room for one that counts from the end, and no longer takes many at once.
+
+
 @njit(cache=True, nogil=True)
 def _scan(values, lo, hi):  # type: ignore[no-untyped-def]
     """The least and the greatest value, whether they ascend, and how many runs of equal ones."""
-    least = most = np.int64(values[lo])
+    least = most = values[lo]
     ascending, runs = True, 1
-    for k in range(lo + 1, hi):
-        least, most = min(least, np.int64(values[k])), max(most, np.int64(values[k]))
-        ascending &= values[k] >= values[k - 1]
-        runs += values[k] != values[k - 1]
-    return least, most, ascending, runs
+    before, after = values[lo : hi - 1], values[lo + 1 : hi]
+    for k in range(len(after)):
+        least, most = min(least, after[k]), max(most, after[k])
+        ascending &= after[k] >= before[k]
+        runs += after[k] != before[k]
+    return np.int64(least), np.int64(most), ascending, runs
 
 
 @njit(cache=True, nogil=True)
 def _number_runs(values, lo, hi, at, row, known, out):  # type: ignore[no-untyped-def]
     """Ascending values: the first one's row is given, and each new one's is the next."""
-    known[row], out[at] = values[lo], row
-    for k in range(lo + 1, hi):
-        if values[k] != values[k - 1]:
-            row += 1
-            known[row] = values[k]
-        out[at + k - lo] = row
-
-
-# A set of integers is a bit for each, 64 to a word: hundreds of thousands stay in a cache.
-
-
-@njit(cache=True, nogil=True)
-def _add_to_set(values, lo, hi, base, words):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        place = np.int64(values[k]) - base
-        words[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+    some, rows = values[lo:hi], out[at : at + hi - lo]
+    k, end = np.uint64(0), np.uint64(hi - lo)
+    while k < end:
+        value = known[row] = some[k]
+        while k < end and some[k] == value:
+            rows[k] = row
+            k += np.uint64(1)
+        row += 1
 
 
 @njit(cache=True, nogil=True)
-def _place_in_set(values, lo, hi, at, base, words, before, out):  # type: ignore[no-untyped-def]
-    """How many of the set are less than each value; `before`: than the first of each word."""
-    for k in range(lo, hi):
-        place = np.int64(values[k]) - base
-        word = place >> 6
-        below = (np.uint64(1) << np.uint64(place & 63)) - np.uint64(1)
-        out[at + k - lo] = before[word] + np.int32(ones(words[word] & below))
+def _mark(values, lo, hi, base, seen):  # type: ignore[no-untyped-def]
+    for value in values[lo:hi]:
+        place = np.uint64(np.int64(value) - base)
+        if not seen[place]:  # writing again would take the cache line from the other threads
+            seen[place] = True
 
 
 @njit(cache=True, nogil=True)
-def _members(words, base, out):  # type: ignore[no-untyped-def]
-    """The set in ascending order."""
-    count = 0
-    for word in range(len(words)):
-        left = words[word]
-        while left:
-            lowest = left & (~left + np.uint64(1))
-            out[count] = base + 64 * word + np.int64(ones(lowest - np.uint64(1)))
-            left ^= lowest
-            count += 1
+def _look_up(values, lo, hi, at, base, table, out):  # type: ignore[no-untyped-def]
+    some, found, size = values[lo:hi], out[at : at + hi - lo], np.uint64(len(table))
+    for k in range(len(some)):
+        place = np.uint64(np.int64(some[k]) - base)  # below base: beyond any table
+        found[k] = table[place] if place < size else -1
 
 
 @njit(cache=True, nogil=True)
 def _narrow(values, lo, hi, at, least, most, out):  # type: ignore[no-untyped-def]
+    some, small = values[lo:hi], out[at : at + hi - lo]
     within = exact = True
-    for k in range(lo, hi):
-        value = np.float64(values[k])
+    for k in range(len(some)):
+        value = np.float64(some[k])
         within &= (value >= least) & (value <= most)  # false for NaN as well
-        small = np.float32(value)
-        out[at + k - lo] = small
-        exact &= np.float64(small) == value
+        small[k] = np.float32(value)
+        exact &= np.float64(small[k]) == value
     return within, exact
 
 
 @njit(cache=True, nogil=True)
 def _ascend(lo, hi, first, second):  # type: ignore[no-untyped-def]
+    lo = max(lo, 1)
     rising = True
-    for k in range(max(lo, 1), hi):
-        same = (first[k] == first[k - 1]) & (second[k] > second[k - 1])
-        rising &= (first[k] > first[k - 1]) | same
+    first_before, first_after = first[lo - 1 : hi - 1], first[lo:hi]
+    second_before, second_after = second[lo - 1 : hi - 1], second[lo:hi]
+    for k in range(len(first_after)):
+        same = (first_after[k] == first_before[k]) & (second_after[k] > second_before[k])
+        rising &= (first_after[k] > first_before[k]) | same
     return rising
-
-
-@njit(cache=True, nogil=True)
-def _look_up(lo, hi, values, base, table, out):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        place = np.int64(values[k]) - base
-        out[k] = table[place] if 0 <= place < len(table) else -1
 
 
 @njit(cache=True, nogil=True)
@@ -172,25 +157,13 @@ def distinct_integers(parts: Sequence[Array], threads: int = 1) -> tuple[Array, 
     if not dense(base, top, count):
         known, places = np.unique(np.concatenate(parts), return_inverse=True)
         return known.astype(np.int64), places.astype(np.int32)
-    words = _set_of(shares, base, (top - base) // 64 + 1)
-    counts = np.bitwise_count(words)
-    before = np.cumsum(counts, dtype=np.int32) - counts
-    known = np.empty(int(counts.sum(dtype=np.int64)), dtype=np.int64)
-    _members(words, base, known)
-    _on_shares(lambda piece: _place_in_set(*piece, base, words, before, rows), shares)
-    return known, rows
-
-
-def _set_of(shares: list[list[_Piece]], base: int, size: int) -> NDArray[np.uint64]:
-    """The values less base as a set, every thread's put together."""
-    sets = np.zeros((len(shares), size), dtype=np.uint64)
-
-    def add(share: list[_Piece], words: Array) -> None:
-        for piece in share:
-            _add_to_set(*piece[:3], base, words)
-
-    run_all([partial(add, *pair) for pair in zip(shares, sets, strict=True)], len(shares))
-    return np.asarray(np.bitwise_or.reduce(sets))
+    # All threads mark in one table: what one of them writes is what another would.
+    seen = np.zeros(top - base + 1, dtype=np.bool_)
+    _on_shares(lambda piece: _mark(*piece[:3], base, seen), shares)
+    places = np.cumsum(seen, dtype=np.int32)
+    places -= 1
+    _on_shares(lambda piece: _look_up(*piece, base, places, rows), shares)
+    return np.flatnonzero(seen) + base, rows
 
 
 def narrowed(
@@ -222,7 +195,7 @@ def dense(base: int, top: int, count: int) -> bool:
 def look_up(values: Array, base: int, table: Array, threads: int = 1) -> NDArray[np.int32]:
     """table[values - base], and -1 for values outside of the table."""
     rows = np.empty(len(values), dtype=np.int32)
-    _on_all(_look_up, threads, values, base, table, rows)
+    _on_shares(lambda piece: _look_up(*piece, base, table, rows), _shares([values], threads))
     return rows
 
 
