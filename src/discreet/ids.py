@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError, UnknownIdError
 from discreet.kernels.numbering import dense, distinct_integers, look_up, written_usually
+from discreet.kernels.tables import read_only
 from discreet.kernels.threads import thread_count
 
 Id = int | str
@@ -54,10 +55,7 @@ def id_column(values: Any, what: str) -> pl.Series:
 
 def column_parts(column: pl.Series) -> list[NDArray[Any]]:
     """The numbers of a column as they lie in memory, not to be written to."""
-    parts = [part.to_numpy() for part in column.get_chunks()]
-    for part in parts:
-        part.flags.writeable = False  # whether it came as one part or as many: one compiled kernel
-    return parts
+    return [read_only(part.to_numpy()) for part in column.get_chunks()]
 
 
 def _all_whole(series: pl.Series) -> bool:

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.columns import (
+    COLUMNS,
     Where,
     as_polars,
     choose_columns,
@@ -22,7 +23,7 @@ from discreet.columns import (
 from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, id_column
 from discreet.kernels.numbering import pairs_ascend
-from discreet.kernels.tables import pair_order, sort_column, sort_columns, take
+from discreet.kernels.tables import pair_order, read_only, sort_column, sort_columns, take
 from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
 
@@ -111,6 +112,12 @@ class Ratings:
     epsilon: NDArray[np.float64] | None
     timestamp: NDArray[np.int64] | None
     scale: RatingScale
+
+    def __post_init__(self) -> None:
+        for name in COLUMNS:
+            column = getattr(self, name)
+            if column is not None:
+                object.__setattr__(self, name, read_only(column))
 
     @classmethod
     def from_frame(
@@ -207,13 +214,14 @@ class Ratings:
     def by_user(self) -> Order:
         """The records by user, then item."""
         ptr = np.searchsorted(self.user, np.arange(len(self.users) + 1, dtype=np.int32))
-        return Order(self.item, self.rating, ptr)
+        return Order(self.item, self.rating, read_only(ptr))
 
     @cached_property
     def by_item(self) -> Order:
         """The records by item, then user."""
         size, threads = len(self.items), thread_count(None)
-        return Order(*sort_columns(self.item, size, self.user, self.rating, threads))
+        columns = sort_columns(self.item, size, self.user, self.rating, threads)
+        return Order(*map(read_only, columns))
 
     def in_item_order(self, column: NDArray[T_any]) -> NDArray[T_any]:
         """A number for every record, moved from the table's order to that of `by_item`."""

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.least_squares import gram, solve_ridge
+from discreet.kernels.least_squares import gram, solve_rows
 from discreet.kernels.lists import add_family_scores, best_items, dot_pairs, score_people
-from discreet.kernels.threads import even_ranges, row_ranges, run_all, run_ranges, thread_count
+from discreet.kernels.threads import even_ranges, run_all, run_ranges, thread_count
 
 Array = NDArray[Any]
 FAMILY_SHRINK = 1.5
@@ -82,22 +82,12 @@ def fold_in(shelf: Shelf, own: Own, how: FoldIn, threads: int | None = None) -> 
     dtype = shelf.factors.dtype
     ptr, items, ratings = own
     typical = shelf.base + shelf.factors @ shelf.prior
-    out = np.empty((len(ptr) - 1, shelf.factors.shape[1]), dtype=dtype)
     workers = thread_count(threads)
-    run_ranges(
-        solve_ridge,
-        row_ranges(ptr, workers),
-        workers,
-        ptr,
-        items,
-        (ratings - typical[items]).astype(dtype),
-        shelf.factors,
-        dtype.type(how.ridge),
-        dtype.type(how.ridge_per_rating),
-        np.zeros((1, out.shape[1]), dtype=dtype),
-        out,
-    )
-    coefficients = out + shelf.prior
+    differences = solve_rows(
+        ptr, items, (ratings - typical[items]).astype(dtype), shelf.factors, how.ridge,
+        how.ridge_per_rating, threads=workers,
+    )  # fmt: skip
+    coefficients = differences + shelf.prior
     if not shelf.families:
         return People(coefficients, (), ())
     who = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))

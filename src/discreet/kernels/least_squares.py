@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from discreet.kernels.batches import (
     add_records,
@@ -18,8 +20,12 @@ from discreet.kernels.batches import (
     sums_of,
     turn,
 )
+from discreet.kernels.tables import read_only
+from discreet.kernels.threads import row_ranges, run_ranges
 from discreet.kernels.tiles import add_products, padded, solve_tile, subtract_products
 from discreet.kernels.vectors import FAST, ROWS, copy_row, lanes
+
+Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)
@@ -138,7 +144,7 @@ _SUMMED = 1024
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
-    """`solve_ridge` for rows of few numbers."""
+    """`solve_ridge` for rows of few numbers: as many rows at once as there are lanes."""
     d, batch = other.shape[1], lanes(other)
     count = sums_of(d, batch)
     places = places_of(d, batch)
@@ -176,11 +182,8 @@ def _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def solve_ridge(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
-    """out[i] = argmin_x 1/2 sum (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x."""
-    if fits_batches(other.shape[1], other):
-        _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out)
-        return
+def _solve_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
+    """`solve_ridge` for rows of any length, row by row."""
     d = other.shape[1]
     width = padded(d, other)
     # Where padding leaves a column, the right-hand side goes along in it for nothing.
@@ -303,3 +306,35 @@ def orthonormalise(rows):  # type: ignore[no-untyped-def]
         scale = 1 / norm if norm > 1e-5 * before else 0.0
         for a in range(len(row)):
             row[a] *= scale
+
+
+def solve_ridge(
+    lo: int, hi: int, ptr: Array, cols: Array, r: Array, other: Array, ridge: float,
+    ridge_per_record: float, linear: Array, out: Array,
+) -> None:  # fmt: skip
+    """out[i] = argmin_x 1/2 sum (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x.
+
+    lambda_i is the ridge, and more by another for each record; `linear` has a row for all, or one.
+    """
+    number = other.dtype.type
+    # Chosen here: what is not used is then not compiled.
+    kernel = _solve_batches if fits_batches(other.shape[1], other.itemsize) else _solve_tiles
+    ptr, cols, r, other, linear = map(read_only, (ptr, cols, r, other, linear))
+    kernel(
+        lo, hi, ptr, cols, r, other, number(ridge), number(ridge_per_record), linear, out
+    )  # fmt: skip
+
+
+def solve_rows(
+    ptr: Array, cols: Array, r: Array, other: Array, ridge: float, ridge_per_record: float, *,
+    linear: Array | None = None, threads: int = 1,
+) -> Array:  # fmt: skip
+    """`solve_ridge` for every row, on all threads; without `linear`, that term is zero."""
+    out = np.empty((len(ptr) - 1, other.shape[1]), dtype=other.dtype)
+    if linear is None:
+        linear = np.zeros((1, other.shape[1]), dtype=other.dtype)
+    run_ranges(
+        solve_ridge, row_ranges(ptr, threads), threads,
+        ptr, cols, r, other, ridge, ridge_per_record, linear, out,
+    )  # fmt: skip
+    return out

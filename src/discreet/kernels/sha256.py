@@ -32,7 +32,7 @@ _START = np.array([_integer_root(p << 64, 2) & 0xFFFFFFFF for p in _primes(8)], 
 _ROUND = np.array([_integer_root(p << 96, 3) & 0xFFFFFFFF for p in _primes(64)], dtype=np.uint32)
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always")
 def _rotate(x, n):  # type: ignore[no-untyped-def]
     return (x >> np.uint32(n)) | (x << np.uint32(32 - n))
 
@@ -78,7 +78,8 @@ def hash_pairs(lo, hi, key, rows, cols, row_bytes, row_ptr, col_bytes, col_ptr, 
     block = np.empty(64, dtype=np.uint8)
     # The key fills one block, so its compression is shared by every message.
     keyed = _START.copy()
-    _compress(keyed, key, w)
+    copy_row(key, block)
+    _compress(keyed, block, w)
     state = np.empty(8, dtype=np.uint32)
     for k in range(lo, hi):
         copy_row(keyed, state)

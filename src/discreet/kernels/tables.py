@@ -106,5 +106,15 @@ def take(source: Array, order: Array, threads: int = 1) -> Array:
     return out
 
 
+def read_only(array: Array) -> Array:
+    """The same numbers, not to be written to.
+
+    To the compiler that is another type: what always comes so is compiled once.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def _index_type(count: int) -> type:
     return np.int32 if count < 2**31 else np.int64

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.gradients import add_echoes, squared_errors
-from discreet.kernels.least_squares import orthonormalise, solve_ridge
+from discreet.kernels.least_squares import orthonormalise, solve_rows
 from discreet.kernels.threads import even_ranges, row_ranges, run_all, run_ranges, thread_count
 from discreet.progress import Progress
 from discreet.ratings import Order, Ratings
@@ -32,22 +32,10 @@ def solve_side(
 
     Weighted, the ridge of a row is multiplied by its number of ratings.
     """
-    out = np.empty((len(order.ptr) - 1, other.shape[1]), dtype=other.dtype)
-    number = other.dtype.type
-    run_ranges(
-        solve_ridge,
-        row_ranges(order.ptr, threads),
-        threads,
-        order.ptr,
-        order.cols,
-        values,
-        other,
-        number(0 if weighted else ridge),
-        number(ridge if weighted else 0),
-        np.zeros((1, other.shape[1]), dtype=other.dtype) if linear is None else linear,
-        out,
+    penalties = (0.0, ridge) if weighted else (ridge, 0.0)
+    return solve_rows(
+        order.ptr, order.cols, values, other, *penalties, linear=linear, threads=threads
     )
-    return out
 
 
 _START_RECORDS = 4_000_000
