@@ -15,16 +15,11 @@ from discreet.privacy.certificate import Status
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
-from discreet.schemes.chorus import (
-    CLIP,
-    PROBE,
-    Chorus,
-    Plan,
-    Voices,
-    check_grid,
-)
+from discreet.schemes.chorus import PROBE, Chorus
 from discreet.schemes.directions import first_directions
+from discreet.schemes.purses import PERSON_VOTES, Plan, check_grid
 from discreet.schemes.tally import Tally, count_votes
+from discreet.schemes.voices import CLIP, Voices
 from discreet.tallies import ONE_VOTE
 from tests.conftest import random_ratings
 
@@ -228,7 +223,7 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
         features, effects = tally.estimates(data, tallies, spec, t)
         voices = Listening(
             *(
-                Voices(scheme, d, effects, plan, p)
+                Voices(d, effects, plan, p, neighbours=scheme.neighbours)
                 for d, p in zip((data, rest), purses, strict=True)
             )
         )
@@ -296,8 +291,6 @@ def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: f
 def test_a_person_s_probe_tallies_and_rounds_share_one_gaussian_budget(
     club: Club, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from discreet.schemes.chorus import PERSON_VOTES
-
     scheme = Chorus(delta=1e-6, items=club.items, unit="person", factors=3)
     laplace, gauss = spend(scheme, club.ratings, PrivacySpec.uniform(3.0), monkeypatch)
     assert len(laplace) == 0

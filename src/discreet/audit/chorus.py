@@ -21,18 +21,10 @@ from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Integers, Ratings
-from discreet.schemes.chorus import (
-    PROBE,
-    SUM_UNIT,
-    UNIT,
-    ByPerson,
-    ByRating,
-    Chorus,
-    Contributions,
-    Plan,
-    Voices,
-)
+from discreet.schemes.chorus import PROBE, Chorus
 from discreet.schemes.effects import Effects
+from discreet.schemes.purses import ByPerson, ByRating, Plan
+from discreet.schemes.voices import SUM_UNIT, UNIT, Contributions, Voices
 from discreet.tallies import ONE_VOTE
 
 Array = NDArray[Any]
@@ -143,7 +135,11 @@ class ChorusRuns:
         spec = PrivacySpec.column(max_level=max(self.scheme.threshold or 1.0, self.pair.level))
         purse = self.scheme.purse(table, spec, levels_of, randomness)
         flat = Effects(table.scale.middle, np.zeros(len(table.items)), np.ones(len(table.items)))
-        return purse, self.voices(self.scheme, table, flat, self.plan, purse), self.plan
+        voices = self.voices(
+            table, flat, self.plan, purse, neighbours=self.scheme.neighbours,
+            threads=self.scheme.threads,
+        )  # fmt: skip
+        return purse, voices, self.plan
 
     @property
     def plan(self) -> Plan:

@@ -40,6 +40,7 @@ def _most_factors(lanes: int) -> int:
 _MOST_OF_4, _MOST_OF_8 = _most_factors(BYTES // 4), _most_factors(BYTES // 8)
 
 
+@register_jitable
 def fits_batches(d: int, itemsize: int) -> bool:
     """Whether batches hold rows of d numbers."""
     return d <= (_MOST_OF_4 if itemsize == 4 else _MOST_OF_8)

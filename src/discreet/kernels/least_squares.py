@@ -143,7 +143,7 @@ _SUMMED = 1024
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
+def solve_in_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
     """`solve_ridge` for rows of few numbers: as many rows at once as there are lanes."""
     d, batch = other.shape[1], lanes(other)
     count = sums_of(d, batch)
@@ -182,7 +182,7 @@ def _solve_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _solve_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
+def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
     """`solve_ridge` for rows of any length, row by row."""
     d = other.shape[1]
     width = padded(d, other)
@@ -318,7 +318,7 @@ def solve_ridge(
     """
     number = other.dtype.type
     # Chosen here: what is not used is then not compiled.
-    kernel = _solve_batches if fits_batches(other.shape[1], other.itemsize) else _solve_tiles
+    kernel = solve_in_batches if fits_batches(other.shape[1], other.itemsize) else solve_in_tiles
     ptr, cols, r, other, linear = map(read_only, (ptr, cols, r, other, linear))
     kernel(
         lo, hi, ptr, cols, r, other, number(ridge), number(ridge_per_record), linear, out

@@ -20,8 +20,8 @@ Array = NDArray[Any]
 
 @njit(cache=True, nogil=True)
 def _count(lo, hi, keys, counts):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        counts[keys[k]] += 1
+    for key in keys[lo:hi]:
+        counts[np.uint64(key)] += 1  # unsigned: no index counts from the end
 
 
 @njit(cache=True, nogil=True)

@@ -11,8 +11,9 @@ import math
 import numpy as np
 from numba import njit
 
+from discreet.kernels.batches import fits_batches
 from discreet.kernels.gradients import project_rows
-from discreet.kernels.least_squares import solve_huber, solve_ridge
+from discreet.kernels.least_squares import solve_huber, solve_in_batches, solve_in_tiles
 from discreet.kernels.vectors import copy_row
 
 PRINTED, STATED, REPAIRED = 0, 1, 2
@@ -123,7 +124,10 @@ def train_one(  # type: ignore[no-untyped-def]
         values[place[items[k]]] = r[k]
         place[items[k]] += 1
     if variant == STATED:
-        solve_ridge(0, len(V), ptr, cols, values, U, lambda_v, 0.0, eta, V)
+        if fits_batches(d, V.itemsize):
+            solve_in_batches(0, len(V), ptr, cols, values, U, lambda_v, 0.0, eta, V)
+        else:
+            solve_in_tiles(0, len(V), ptr, cols, values, U, lambda_v, 0.0, eta, V)
     else:
         solve_huber(0, len(V), ptr, cols, values, U, lambda_v, kappa, eta, V, np.empty(len(V)))
 

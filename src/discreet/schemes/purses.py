@@ -1,0 +1,157 @@
+"""What Chorus spends: who pays how much for counts, tallies and rounds, and what it buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.privacy.accounting import GRID_EPSILON, gaussian_mu, gaussian_weights, grid_loss
+from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import person_levels, share_among_own
+from discreet.ratings import Crowd, Integers, Ratings
+from discreet.schemes.tally import Tally, count_votes, weight_ratio
+from discreet.tallies import ONE_VOTE, Tallies
+
+PERSON_VOTES = 16
+"""Of a whole person, as the root of the sum of squares: 256 ratings have a vote each."""
+
+Array = NDArray[Any]
+LevelsOf = Callable[[Ratings], NDArray[np.float64]]
+"""Some records' levels, or what is left of them."""
+
+
+class Plan(NamedTuple):
+    """How the budget is spent: shares of it, number of factors and rounds."""
+
+    probe: float
+    tallies: float
+    factors: int
+    rounds: int
+
+    @property
+    def share(self) -> float:
+        """What is left for the rounds."""
+        return 1.0 - self.probe - self.tallies
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """What every record may spend in one fit: its level (secret), and what is declared.
+
+    t and delta are for a lifetime of so many publications.
+    """
+
+    levels_of: LevelsOf
+    typical: Array
+    t: float
+    delta: float
+    publications: int = 1
+
+
+class ByRating:
+    """One rating as the unit: pure epsilon for counts and tallies, the rest for the rounds."""
+
+    def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
+        self.tally, self.randomness = tally, randomness
+        self.t, self.levels_of, self.typical = budget.t, budget.levels_of, budget.typical
+        # Votes of several publications add up, so they count in lifetime's units; voices do not.
+        self.exact = tally.votes(data, budget.levels_of, self.t, randomness)
+        self.votes = 1 / budget.publications
+        self.top, self.delta = self.votes * budget.t, self.votes * budget.delta
+        self.mu = gaussian_mu(self.top, self.delta)
+
+    def probe(self, share: float) -> tuple[Array, float]:
+        """Counts with noise that costs this share of every epsilon, and the noise's variance."""
+        counts = self.exact.sum(axis=0)
+        if share == 0:
+            return counts / ONE_VOTE, 0.0
+        scale = np.nextafter(ONE_VOTE / (share * self.t), np.inf)
+        noisy = self.randomness.add_laplace(counts, scale, threads=self.tally.threads)
+        return noisy / ONE_VOTE, 2 * (scale / ONE_VOTE) ** 2
+
+    def tallies(self, share: float) -> Tallies:
+        """Tallies that cost this share of every epsilon."""
+        return self.tally.noisy_tallies(self.exact, share * self.t, self.randomness)
+
+    def weights(self, part: Ratings, share: float) -> Array:
+        """Some records' weights in the rounds, for this share of every epsilon."""
+        return gaussian_weights(share * self.levels_of(part), share * self.top, self.delta)
+
+    def rounds(self, share: float) -> float:
+        """The rounds' mu for this share of every epsilon."""
+        return gaussian_mu(share * self.top, self.delta)
+
+    def typical_weights(self, share: float) -> tuple[float, float]:
+        """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
+        typical = self.typical * self.votes
+        weights = gaussian_weights(share * typical, share * self.top, self.delta)
+        in_tallies = np.minimum(1.0, typical / self.t)
+        return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
+
+
+class ByPerson:
+    """The whole person as the unit: one Gaussian budget for counts, tallies and rounds."""
+
+    votes = PERSON_VOTES
+
+    def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
+        self.tally, self.budget, self.randomness = tally, budget, randomness
+        self.mu = gaussian_mu(budget.t, budget.delta)
+        self.exact = data.held(self.units).add_up(self._votes, (2, len(data.items)))
+
+    def units(self, part: Ratings) -> tuple[Ratings, NDArray[np.int32]]:
+        """Some people's records, and the weight of each in units of 2^-20 votes."""
+        levels = person_levels(part, self.budget.levels_of(part))
+        omega = gaussian_weights(levels, self.budget.t, self.budget.delta)
+        return part, share_among_own(part, omega, PERSON_VOTES, norm=2)
+
+    def _votes(self, weighed: tuple[Ratings, NDArray[np.int32]]) -> Integers:
+        return np.stack(count_votes(*weighed, self.tally.threads))
+
+    def scale(self, share: float) -> float:
+        """The noise on counts or tallies, which a person moves by PERSON_VOTES votes in L2."""
+        return float(np.nextafter(PERSON_VOTES * ONE_VOTE / (self.mu * math.sqrt(share)), np.inf))
+
+    def probe(self, share: float) -> tuple[Array, float]:
+        """Counts with noise that costs this share of mu^2, and the noise's variance."""
+        counts = self.exact.sum(axis=0)
+        scale = self.scale(share)
+        noisy = self.randomness.add_gaussian(counts, scale, threads=self.tally.threads)
+        return noisy / ONE_VOTE, (scale / ONE_VOTE) ** 2
+
+    def tallies(self, share: float) -> Tallies:
+        """Tallies that cost this share of mu^2."""
+        scale = self.scale(share)
+        check_grid(4 * self.exact.size, scale)
+        noisy = self.randomness.add_gaussian(self.exact, scale, threads=self.tally.threads)
+        against, in_favour = noisy
+        return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
+
+    def weights(self, part: Ratings, share: float) -> Array:
+        """Some people's records' weights in the rounds, whatever their share."""
+        del share
+        return self.units(part)[1] / (PERSON_VOTES * ONE_VOTE)
+
+    def rounds(self, share: float) -> float:
+        """The rounds' mu for this share of mu^2."""
+        return self.mu * math.sqrt(share)
+
+    def typical_weights(self, share: float) -> tuple[float, float]:
+        """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
+        del share
+        return 1 / PERSON_VOTES, 1 / PERSON_VOTES
+
+
+def check_grid(numbers: int, scale: float) -> None:
+    """Whether the margin that the accounting sets aside covers so many discrete Gaussians."""
+    if grid_loss(numbers, scale) > GRID_EPSILON / 2:
+        raise ParameterError(
+            "so many items and factors, or so large an epsilon, are beyond what the proof of the "
+            "discrete noise covers: choose fewer factors (factors=8) or a smaller epsilon"
+        )
