@@ -119,6 +119,10 @@ class Ratings:
             if column is not None:
                 object.__setattr__(self, name, read_only(column))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # a copy is as read-only
+
     @classmethod
     def from_frame(
         cls,

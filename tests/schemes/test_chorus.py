@@ -17,7 +17,7 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.chorus import PROBE, Chorus
 from discreet.schemes.directions import first_directions
-from discreet.schemes.purses import PERSON_VOTES, Plan, check_grid
+from discreet.schemes.purses import PERSON_NORM, Plan, check_grid
 from discreet.schemes.tally import Tally, count_votes
 from discreet.schemes.voices import CLIP, Voices
 from discreet.tallies import ONE_VOTE
@@ -263,27 +263,26 @@ def without_person(ratings: Ratings, person: int) -> Ratings:
 def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: float) -> None:
     from discreet.privacy.accounting import gaussian_weights
     from discreet.privacy.personalise import person_levels, share_among_own
-    from discreet.schemes.chorus import PERSON_VOTES
-    from discreet.schemes.tally import PERSON_VOTES as PURE_VOTES
+    from discreet.schemes.tally import PERSON_VOTES
 
     ratings = random_ratings(30, 40, 500, seed=3)
     levels = person_levels(ratings, PrivacySpec.column().levels(ratings))
     pure = Tally(unit="person").units(ratings, levels, t, Randomness(0))
     omega = gaussian_weights(levels, t, 1e-6)
-    units = share_among_own(ratings, omega, PERSON_VOTES, norm=2)
+    units = share_among_own(ratings, omega, PERSON_NORM, norm=2)
     z = _in_ball(np.random.default_rng(0).normal(size=(len(ratings.items), 3)))
-    a = np.trunc(units / (PERSON_VOTES * UNIT) * CLIP * UNIT).astype(np.int32)  # worst residuals
+    a = np.trunc(units / (PERSON_NORM * UNIT) * CLIP * UNIT).astype(np.int32)  # worst residuals
     for person in range(len(ratings.users)):
         own = ratings.user == person
         if not own.any():
             continue
         assert len(set(levels[own])) == 1
-        assert pure[own].sum() <= PURE_VOTES * UNIT * min(1, levels[own][0] / t)
+        assert pure[own].sum() <= PERSON_VOTES * UNIT * min(1, levels[own][0] / t)
         weight = omega[own][0]
         one = np.stack(count_votes(ratings, units))
         rest = np.stack(count_votes(without_person(ratings, person), units[~own]))
-        assert np.linalg.norm(one - rest) <= PERSON_VOTES * UNIT * weight
-        assert np.linalg.norm(one.sum(axis=0) - rest.sum(axis=0)) <= PERSON_VOTES * UNIT * weight
+        assert np.linalg.norm(one - rest) <= PERSON_NORM * UNIT * weight
+        assert np.linalg.norm(one.sum(axis=0) - rest.sum(axis=0)) <= PERSON_NORM * UNIT * weight
         block = production(a[own], z, ratings.item[own])
         assert np.linalg.norm(block) <= CLIP * weight
 
@@ -294,7 +293,7 @@ def test_a_person_s_probe_tallies_and_rounds_share_one_gaussian_budget(
     scheme = Chorus(delta=1e-6, items=club.items, unit="person", factors=3)
     laplace, gauss = spend(scheme, club.ratings, PrivacySpec.uniform(3.0), monkeypatch)
     assert len(laplace) == 0
-    votes = PERSON_VOTES / (gauss[0] * SUM_UNIT / ONE_VOTE)  # the first noise is the tallies'
+    votes = PERSON_NORM / (gauss[0] * SUM_UNIT / ONE_VOTE)  # the first noise is the tallies'
     mu = float(np.sqrt(votes**2 + ((CLIP / gauss[1:]) ** 2).sum()))
     assert mu <= gaussian_mu(3.0, 1e-6)
     assert mu == pytest.approx(gaussian_mu(3.0, 1e-6), rel=1e-4)

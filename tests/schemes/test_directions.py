@@ -92,24 +92,25 @@ def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[A
     order = np.argsort(R)
     start = directions._first_spread(*grouped((Y - g)[order], R[order], len(R)))
     Omega = plain_spread(Y - g, R, start)
-    m, doubt = np.tile(g, (len(counts), 1)), counts[~seen].sum() * Omega
-    for row, (j, y) in enumerate(zip(np.flatnonzero(seen), Y, strict=True)):
-        gain = Omega @ np.linalg.inv(Omega + R[row] * np.eye(len(Omega)))
+    m, doubt = np.empty_like(Y), np.zeros_like(Omega)
+    for j, y in enumerate(Y):
+        gain = Omega @ np.linalg.inv(Omega + R[j] * np.eye(len(Omega)))
         m[j] = g + gain @ (y - g)
-        doubt += c[row] * (Omega - gain @ Omega)
-    doubt /= counts.sum()
-    beta = SIGMA * m[:, -d:]
-    m = m - counts @ m / counts.sum()
+        doubt += c[j] / c.sum() * (Omega - gain @ Omega)
+    beta, mean = SIGMA * m[:, -d:], c @ m / c.sum()
     fade = np.repeat(directions._FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
-    values, Q = np.linalg.eigh((m * fade * counts[:, None]).T @ (m * fade) / counts.sum())
+    faded = (m - mean) * fade
+    values, Q = np.linalg.eigh((faded * c[:, None]).T @ faded / c.sum())
     axes = fade[:, None] * Q[:, ::-1][:, :d] / np.sqrt(values[::-1][:d])
-    z, error, root = m @ axes, axes.T @ doubt @ axes, np.sqrt(c)[:, None]
-    A = np.linalg.lstsq(fed[seen] * root, z[seen] * root, rcond=None)[0]
-    strength = z.T @ (counts[:, None] * beta) @ A / counts.sum()
+    z, error, root = (m - mean) @ axes, axes.T @ doubt @ axes, np.sqrt(c)[:, None]
+    A = np.linalg.lstsq(fed[seen] * root, z * root, rcond=None)[0]
+    strength = z.T @ (c[:, None] * beta) @ A / c.sum()
     values, P = np.linalg.eigh((strength + strength.T) / 2)
     values, P = np.maximum(values[::-1], 0), P[:, ::-1]
     true = 1 / (1 + np.diag(P.T @ error @ P))
-    return z @ P, directions.FIRST_SIZE * true * values / values[0]
+    everybody = np.tile((g - mean) @ axes @ P, (len(counts), 1))
+    everybody[seen] = z @ P
+    return everybody, directions.FIRST_SIZE * true * values / values[0]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
@@ -124,8 +125,8 @@ def test_sums_over_items_conclude_what_every_item_would(
         found = listener.hear(sums, SIGMA, fed)
     z, sizes = plain_directions(counts, heard)
     signs = np.sign((found.z * z).sum(axis=0))  # of a direction nothing says which end is which
-    np.testing.assert_allclose(found.z * signs, z, rtol=2e-4, atol=2e-4)
-    np.testing.assert_allclose(found.sizes, sizes, rtol=1e-3)
+    np.testing.assert_allclose(found.z * signs, z, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.sizes, sizes, rtol=1e-8)
 
 
 def test_nobody_heard_shows_nothing() -> None:
@@ -142,3 +143,9 @@ def test_a_direction_fed_in_twice_counts_once() -> None:
     fed[:, 2] += 1e-5 * fed[:, 0]
     again = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, fed).sizes
     np.testing.assert_allclose(again, sizes, rtol=1e-2, atol=1e-6)
+
+
+def test_what_explains_nothing_has_no_size() -> None:
+    counts, [(sums, fed)] = rounds(300, 3, 1)
+    found = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, np.full_like(fed, 0.5))
+    assert found.sizes.max() < 1e-3 * directions.FIRST_SIZE

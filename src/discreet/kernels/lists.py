@@ -83,7 +83,7 @@ def best_items(items, scores, ptr, rated, out, best):  # type: ignore[no-untyped
         for c in range(chunks):
             maxima[c] = _largest(row[c * _CHUNK : (c + 1) * _CHUNK])
             if maxima[c] > mine[n - 1]:
-                _insert(maxima[c], c, mine, places)
+                _insert(maxima[c], c, mine, places)  # the place is not used
         bound = mine[n - 1]
         mine[:] = -np.inf
         places[:] = -1

@@ -55,7 +55,10 @@ def _take(lo, hi, source, order, out):  # type: ignore[no-untyped-def]
 def _pass(
     place: Callable[..., None], keys: Array, size: int, threads: int, *arrays: Array
 ) -> Array:
-    """One counting sort: every thread places its own records; returns where each key starts."""
+    """One counting sort: every thread places its own records; returns where each key starts.
+
+    Keys are in 0..size-1: nothing checks it any more.
+    """
     ranges = even_ranges(len(keys), threads, least=WORTH_THREADS)
     counts = np.zeros((len(ranges), size), dtype=np.int64)
     run_all([partial(_count, *r, keys, c) for r, c in zip(ranges, counts, strict=True)], threads)

@@ -20,11 +20,7 @@ from discreet.progress import Progress, silent
 from discreet.ratings import Crowd, Ratings
 from discreet.release import Release
 from discreet.schemes.claims import chorus_certificate
-from discreet.schemes.directions import (
-    first_directions,
-    more_telling,
-    released_directions,
-)
+from discreet.schemes.directions import first_directions, more_telling, released_directions
 from discreet.schemes.effects import Directions, Effects
 from discreet.schemes.model import Batch, FactorModel
 from discreet.schemes.pmf import over_catalogue

@@ -27,10 +27,12 @@ _VOICE = 0.3
 """E|u|^2, for how much chance there is in a sum of voices."""
 _MEMORY, _FADE = 3, 0.5
 """So many rounds are combined, each older one counting half as much."""
-_NOISE_GROUPS, _EM_STEPS, _LEAST = 32, 3, 0.1
-"""The prior's spread: by EM, which begins with no direction below a tenth of the mean."""
-_RANK = 1e-6
-"""Of squares in 32 bits: directions that were fed in twice count once."""
+_NOISE_GROUPS = 32
+"""Of items, for empirical Bayes: as good as 128."""
+_EM_STEPS, _LEAST = 3, 0.1
+"""EM begins with no direction below a tenth of the mean; more steps predict no better."""
+_RANK = 1e-12
+"""Directions that were fed in twice count once."""
 
 Array = NDArray[Any]
 
@@ -71,60 +73,54 @@ def within_the_ball(z: Array, counts: Array) -> Array:
 class Listener:
     """Hears one released round after the other, and tells the best directions that the last show.
 
-    `counts` are in the rounds' own weights; `clip` is X and `weight_ratio` E[w^2]/E[w].
+    `counts` are in the rounds' own weights; `clip` is X and `weight_ratio` E[w^2]/E[w]. Only items
+    with a count are heard; large arrays hold a row for each, in the order of their noise, and are
+    kept from round to round.
     """
 
     def __init__(self, counts: Array, factors: int, clip: float, weight_ratio: float) -> None:
         heard = np.flatnonzero(counts > 0.5)
-        self.items = heard[np.argsort(-counts[heard])]
-        self.total = counts.sum()
+        self.items = heard[np.argsort(-counts[heard], kind="stable")]
+        self.c = counts[self.items]
+        self.total = self.c.sum()
         self.chance = 0.5 * clip**2 * _VOICE * weight_ratio / factors
-        # Items with nearly the same noise; few enough for what is computed of them to stay in a
-        # cache, and for products that wake no threads of the linear algebra's own.
+        # Items with nearly the same noise: what is computed of them stays in a cache, and unless
+        # they are very many, their products wake no threads of the linear algebra's own.
         ends = len(heard) * np.arange(_NOISE_GROUPS + 1) // _NOISE_GROUPS
         self.groups = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
         self.rounds, self.d = 0, factors
-        # 32 bits are plenty next to the noise.
-        self.c = counts[self.items].astype(np.float32)
-        self.shown = np.empty((len(heard), _MEMORY * factors), dtype=np.float32)
+        self.shown = np.empty((len(heard), _MEMORY * factors))
         self.t = np.empty_like(self.shown)
 
     def hear(self, sums: Array, sigma: float, fed: Array) -> Directions:
         """One more round: item sums, the noise on them, and the directions that were fed in."""
         d = self.d
         if not len(self.items):
-            return Directions(np.zeros_like(fed), np.zeros(d))
+            return Directions(np.zeros(fed.shape), np.zeros(d))
         # Each round takes the place of the oldest one.
         k, count = self.rounds % _MEMORY, min(self.rounds + 1, _MEMORY)
         self.rounds += 1
         newest = slice(k * d, (k + 1) * d)
         np.divide(sums[self.items], (sigma * self.c)[:, None], out=self.shown[:, newest])
-        R = 1 / self.c**2 + np.float32(self.chance / sigma**2) / self.c
+        R = 1 / self.c**2 + self.chance / sigma**2 / self.c
         t = self.t[:, : count * d]
         Q, doubt = self._posterior(self.shown[:, : count * d], R, t)
-        squares, with_fed, of_fed = self._moments(t, fed)
-        mean = with_fed[d] / self.total
-        covariance = squares / self.total - np.outer(mean, mean)
+        mean, covariance, with_fed, of_fed = self._moments(t, fed)
         fade = np.repeat(_FADE ** ((k - np.arange(count)) % count), d)
         axes = fade[:, None] * _whitening(fade[:, None] * (Q @ covariance @ Q.T) * fade, d)
         turned = Q.T @ axes
         # How much of a person's taste each direction explains, from this round's sums: what was fed
         # in is first written in terms of the directions, by least squares over ratings.
-        with_z = (with_fed[:d] - np.outer(of_fed[:d, d], mean)) @ turned
-        A = np.linalg.lstsq(of_fed[:d, :d], with_z, rcond=_RANK)[0]
-        strength = sigma * turned.T @ covariance @ Q[newest].T @ A
-        values, P = np.linalg.eigh((strength + strength.T) / 2)
-        order = np.argsort(-values)
-        values, P = np.maximum(values[order], 0.0), P[:, order]
+        A = np.linalg.lstsq(of_fed, with_fed @ turned, rcond=_RANK)[0]
+        values, P = _strongest_first(sigma * turned.T @ covariance @ Q[newest].T @ A)
         # A direction of variance 1 of which the share `true` is signal: a taste for the signal is a
         # taste for the direction times the root of that share.
         true = 1 / (1 + np.einsum("ik,ij,jk->k", P, axes.T @ doubt @ axes, P))
         turned = turned @ P
-        z = np.empty_like(fed)
+        z = np.empty(fed.shape)
         z[:] = -mean @ turned  # an item that nobody was heard for is as its prior says, t = 0
-        turned_32 = turned.astype(np.float32)
         for group in self.groups:
-            z[self.items[group]] += t[group] @ turned_32
+            z[self.items[group]] += t[group] @ turned
         return Directions(z, FIRST_SIZE * true * values / max(values[0], 1e-12))
 
     def _posterior(self, Y: Array, R: Array, t: Array) -> tuple[Array, Array]:
@@ -138,32 +134,35 @@ class Listener:
         squares = np.empty((len(self.groups), len(g), len(g)))
         for square, group in zip(squares, self.groups, strict=True):
             x = np.subtract(Y[group], g, out=t[group])
-            square[:] = x.T @ x
-        r = np.array([R[group].mean(dtype=np.float64) for group in self.groups])
+            np.matmul(x.T, x, out=square)
+        r = np.array([R[group].mean() for group in self.groups])
         sizes = np.array([group.stop - group.start for group in self.groups])
         values, Q = _eigen(_spread(squares, r, sizes, _first_spread(squares, r, sizes)))
         share = np.zeros(len(g))
-        values_32, Q_32 = values.astype(np.float32), Q.astype(np.float32)
         for group in self.groups:
-            shares = values_32 / (values_32 + R[group, None])
-            np.multiply(t[group] @ Q_32, shares, out=t[group])
+            shares = values / (values + R[group, None])
+            np.multiply(t[group] @ Q, shares, out=t[group])
             share += self.c[group] @ shares
         return Q, np.asarray(Q * (values * (1 - share / self.total)) @ Q.T)
 
-    def _moments(self, t: Array, fed: Array) -> tuple[Array, Array, Array]:
-        """Sums over ratings: of t t', of (fed, 1) t' and of (fed, 1) (fed, 1)'."""
-        width, d = t.shape[1], self.d
-        squares, with_fed = np.zeros((width, width)), np.zeros((d + 1, width))
-        of_fed = np.zeros((d + 1, d + 1))
+    def _moments(self, t: Array, fed: Array) -> tuple[Array, Array, Array, Array]:
+        """Over ratings: t's mean and covariance, that of what was fed in with t, and its square."""
+        d, width = self.d, t.shape[1]
+        # Without its mean: what no t explains is then nothing, not a difference of large numbers.
+        level = _mean(fed := fed[self.items], self.c)
+        squares, with_fed, of_fed = (np.zeros(s) for s in ((width, width), (d, width), (d, d)))
+        mean = np.zeros(width)
         for group in self.groups:
-            rows, c = t[group], self.c[group, None]
-            beside = np.ones((len(rows), d + 1), dtype=np.float32)
-            beside[:, :d] = fed[self.items[group]]
+            rows, beside, c = t[group], fed[group] - level, self.c[group, None]
             weighted = c * rows
+            mean += self.c[group] @ rows
             squares += weighted.T @ rows
             with_fed += beside.T @ weighted
             of_fed += (c * beside).T @ beside
-        return squares, with_fed, of_fed
+        mean /= self.total
+        covariance = squares / self.total - np.outer(mean, mean)
+        of_fed += self.total * np.outer(level, level)
+        return mean, covariance, with_fed, of_fed
 
 
 def released_directions(release: Release, catalogue: Ids, effects: Effects) -> Directions | None:
@@ -216,9 +215,15 @@ def _spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
 
 
 def _eigen(matrix: Array) -> tuple[Array, Array]:
-    """Eigenvalues, none below zero, and vectors."""
+    """Eigenvalues, none below a hair above zero, and vectors."""
     values, Q = np.linalg.eigh(matrix)
     return np.maximum(values, 1e-12), Q
+
+
+def _strongest_first(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues of the symmetric part, largest first and none below zero, and vectors."""
+    values, P = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.maximum(values[::-1], 0.0), P[:, ::-1]
 
 
 def _whitening(covariance: Array, d: int) -> Array:

@@ -21,6 +21,8 @@ _SPREAD = (0.02, 1.0)
 _ROUNDS = 8
 # Ridges of the fold-in, as 0.8 (the variance of a rating) over a coefficient's prior variance.
 ERROR_VARIANCE = 0.8
+_SMALLEST_SIZE = 1e-12
+"""A coefficient's prior variance below which a hidden direction is none."""
 FACTOR = "factor "
 """A hidden direction's name, before its number."""
 _RIDGE_ONE, _RIDGE_EFFECT, _RIDGE_COUNT, _RIDGE_PRODUCT, _RIDGE_PUBLIC = (
@@ -139,7 +141,7 @@ def design(
         columns.append((name, values - _weighted_mean(values, c), _RIDGE_PUBLIC))
     if directions is not None:
         for k, size in enumerate(directions.sizes):
-            if size > 0:
+            if size > _SMALLEST_SIZE:
                 columns.append((f"{FACTOR}{k + 1}", directions.z[:, k], ERROR_VARIANCE / size))
     matrix = np.column_stack([unit * x / np.sqrt(ridge) for _, x, ridge in columns])
     return tuple(name for name, _, _ in columns), matrix, unit**2

@@ -18,8 +18,8 @@ from discreet.ratings import Crowd, Integers, Ratings
 from discreet.schemes.tally import Tally, count_votes, weight_ratio
 from discreet.tallies import ONE_VOTE, Tallies
 
-PERSON_VOTES = 16
-"""Of a whole person, as the root of the sum of squares: 256 ratings have a vote each."""
+PERSON_NORM = 16
+"""A whole person's votes, as the root of the sum of squares: 256 ratings have one each."""
 
 Array = NDArray[Any]
 LevelsOf = Callable[[Ratings], NDArray[np.float64]]
@@ -98,7 +98,7 @@ class ByRating:
 class ByPerson:
     """The whole person as the unit: one Gaussian budget for counts, tallies and rounds."""
 
-    votes = PERSON_VOTES
+    votes = PERSON_NORM
 
     def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
         self.tally, self.budget, self.randomness = tally, budget, randomness
@@ -109,14 +109,14 @@ class ByPerson:
         """Some people's records, and the weight of each in units of 2^-20 votes."""
         levels = person_levels(part, self.budget.levels_of(part))
         omega = gaussian_weights(levels, self.budget.t, self.budget.delta)
-        return part, share_among_own(part, omega, PERSON_VOTES, norm=2)
+        return part, share_among_own(part, omega, PERSON_NORM, norm=2)
 
     def _votes(self, weighed: tuple[Ratings, NDArray[np.int32]]) -> Integers:
         return np.stack(count_votes(*weighed, self.tally.threads))
 
     def scale(self, share: float) -> float:
-        """The noise on counts or tallies, which a person moves by PERSON_VOTES votes in L2."""
-        return float(np.nextafter(PERSON_VOTES * ONE_VOTE / (self.mu * math.sqrt(share)), np.inf))
+        """The noise on counts or tallies, which a person moves by PERSON_NORM votes in L2."""
+        return float(np.nextafter(PERSON_NORM * ONE_VOTE / (self.mu * math.sqrt(share)), np.inf))
 
     def probe(self, share: float) -> tuple[Array, float]:
         """Counts with noise that costs this share of mu^2, and the noise's variance."""
@@ -136,7 +136,7 @@ class ByPerson:
     def weights(self, part: Ratings, share: float) -> Array:
         """Some people's records' weights in the rounds, whatever their share."""
         del share
-        return self.units(part)[1] / (PERSON_VOTES * ONE_VOTE)
+        return self.units(part)[1] / (PERSON_NORM * ONE_VOTE)
 
     def rounds(self, share: float) -> float:
         """The rounds' mu for this share of mu^2."""
@@ -145,7 +145,7 @@ class ByPerson:
     def typical_weights(self, share: float) -> tuple[float, float]:
         """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
         del share
-        return 1 / PERSON_VOTES, 1 / PERSON_VOTES
+        return 1 / PERSON_NORM, 1 / PERSON_NORM
 
 
 def check_grid(numbers: int, scale: float) -> None:
