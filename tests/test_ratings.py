@@ -1,4 +1,6 @@
 import contextlib
+import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -33,6 +35,17 @@ def test_both_orders_hold_the_same_records(small: Ratings) -> None:
         assert (np.repeat(np.arange(len(order.ptr) - 1), np.diff(order.ptr)) == order.rows).all()
     assert (small.in_item_order(small.item) == items.rows).all()
     assert (small.in_item_order(small.rating) == items.values).all()
+
+
+def test_a_table_and_its_copies_are_read_only_and_what_it_was_made_of_is_not(
+    small: Ratings,
+) -> None:
+    own = np.array(small.rating)
+    made = replace(small, rating=own)
+    for each in (made, pickle.loads(pickle.dumps(made))):
+        columns = (each.user, each.item, each.rating, *each.by_user, *each.by_item)
+        assert not any(column.flags.writeable for column in columns)
+    assert own.flags.writeable
 
 
 def test_polars_pandas_and_arrow_give_the_same_table() -> None:
