@@ -31,6 +31,8 @@ from discreet.schemes.tally import Tally
 
 WORK = ("reading Parquet", "PMF, a sweep", "Tally", "Chorus")
 EXACT = "Chorus, exact noise"
+REPEATS = 2, 10.0
+"""At least so many, for at least so many seconds."""
 
 
 def write(count: int, path: Path) -> None:
@@ -46,11 +48,6 @@ def write(count: int, path: Path) -> None:
     frame.write_parquet(path)
 
 
-def repeats(count: int) -> int:
-    """More of what is short: a shared machine disturbs some of them."""
-    return 9 if count <= 10**6 else 4 if count <= 10**7 else 2
-
-
 def measure(work: str, count: int, folder: Path) -> None:
     """Print seconds and the peak of memory, compilation left out."""
     if work == "reading Parquet":
@@ -58,7 +55,7 @@ def measure(work: str, count: int, folder: Path) -> None:
         if not path.exists():
             subprocess.run([sys.executable, __file__, "write", str(count), path], check=True)
         forget_peak()
-        took = least(lambda: read_ratings(path, scale=(1, 5)), repeats(count))
+        took = least(lambda: read_ratings(path, scale=(1, 5)), *REPEATS)
         path.unlink()
     else:
         data = synthetic(count)
@@ -81,7 +78,7 @@ def measure(work: str, count: int, folder: Path) -> None:
                 scheme.fit(data, spec, seed=seed)
 
         forget_peak()
-        took = least(fit, repeats(count))  # after a first one, which sorts the table
+        took = least(fit, *REPEATS)  # after a first one, which sorts the table
     print(f"{took} {resident(peak=True)}")
 
 
