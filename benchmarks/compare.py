@@ -58,16 +58,15 @@ def environment(peer: str, folder: Path) -> Path:
 
 
 def import_seconds(python: Path, module: str) -> float:
-    """The least of several imports, less the start of a bare interpreter."""
+    """The least of several imports, less the start of a bare interpreter; what is lost in noise, 0."""
 
     def seconds(code: str) -> float:
         began = time.perf_counter()
         subprocess.run([python, "-c", code], check=True, capture_output=True)
         return time.perf_counter() - began
 
-    return min(seconds(f"import {module}") for _ in range(5)) - min(
-        seconds("pass") for _ in range(5)
-    )
+    imported, bare = (min(seconds(code) for _ in range(5)) for code in (f"import {module}", "pass"))
+    return max(imported - bare, 0.0)
 
 
 def run(name: str, python: Path, folder: Path, epochs: list[int]) -> dict[str, Any]:
