@@ -58,7 +58,7 @@ def environment(peer: str, folder: Path) -> Path:
 
 
 def import_seconds(python: Path, module: str) -> float:
-    """The least of several imports, less the start of a bare interpreter; what is lost in noise, 0."""
+    """The least of several imports, less the start of a bare interpreter; 0 if lost in noise."""
 
     def seconds(code: str) -> float:
         began = time.perf_counter()
