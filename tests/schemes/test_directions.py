@@ -5,7 +5,8 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.schemes import directions
-from discreet.schemes.directions import Listener
+from discreet.schemes.directions import Listener, within_the_ball
+from discreet.schemes.voices import UNIT
 
 Array = NDArray[np.float64]
 SPREAD = np.array([[1.0, 0.3, 0.0], [0.3, 0.4, 0.1], [0.0, 0.1, 0.05]])
@@ -149,3 +150,15 @@ def test_what_explains_nothing_has_no_size() -> None:
     counts, [(sums, fed)] = rounds(300, 3, 1)
     found = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, np.full_like(fed, 0.5))
     assert found.sizes.max() < 1e-3 * directions.FIRST_SIZE
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 8, 32])
+@pytest.mark.parametrize("size", [1e-200, 1e-8, 1.0, 1e150])
+def test_what_is_fed_in_is_never_longer_than_one(d: int, size: float) -> None:
+    """In integers, as the rounds use it: the proof of Chorus rests on it."""
+    rng = np.random.default_rng(d)
+    z = size * rng.standard_normal((3000, d))
+    z[::7] = size * np.sign(z[::7])  # four of these are exactly one long
+    z[::11], z[::13, 0] = 0, size
+    fed = np.trunc(within_the_ball(z, rng.random(len(z))) * UNIT).astype(np.int64)
+    assert max((fed.astype(object) ** 2).sum(axis=1)) <= UNIT**2
