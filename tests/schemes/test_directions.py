@@ -158,7 +158,7 @@ def test_what_is_fed_in_is_never_longer_than_one(d: int, size: float) -> None:
     """In integers, as the rounds use it: the proof of Chorus rests on it."""
     rng = np.random.default_rng(d)
     z = size * rng.standard_normal((3000, d))
-    z[::7] = size * np.sign(z[::7])  # four of these are exactly one long
+    z[::7] = size * np.sign(z[::7])  # with four factors exactly one long
     z[::11], z[::13, 0] = 0, size
     fed = np.trunc(within_the_ball(z, rng.random(len(z))) * UNIT).astype(np.int64)
     assert max((fed.astype(object) ** 2).sum(axis=1)) <= UNIT**2
