@@ -44,7 +44,6 @@ def synthetic(count: int, users: int = 480_000, items: int = 17_770) -> Ratings:
     users = min(users, count // 200)
     per_user = np.full(users, count // users)
     per_user[: count - per_user.sum()] += 1
-    user = np.repeat(np.arange(users, dtype=np.int32), per_user)
     place = np.arange(count) - np.repeat(np.cumsum(per_user) - per_user, per_user)
     # A person's k-th item: spread over the catalogue, denser at its beginning, never twice.
     spread = (place + 1) / np.repeat(per_user + 1, per_user)
@@ -52,7 +51,7 @@ def synthetic(count: int, users: int = 480_000, items: int = 17_770) -> Ratings:
     return Ratings(
         users=Ids(pl.Series("user", np.arange(users))),
         items=Ids(pl.Series("item", np.arange(items))),
-        user=user,
+        ptr=np.concatenate([[0], np.cumsum(per_user)]),
         item=item,
         rating=rng.integers(1, 6, count).astype(np.float32),
         epsilon=rng.uniform(0.1, 1.0, count),

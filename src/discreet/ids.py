@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError, UnknownIdError
-from discreet.kernels.numbering import dense, distinct_integers, look_up, written_usually
+from discreet.kernels.numbering import Column, dense, look_up, written_usually
 from discreet.kernels.tables import read_only
 from discreet.kernels.threads import thread_count
 
@@ -83,14 +83,15 @@ class Ids:
     def factorise(cls, values: pl.Series, *, text: bool = False) -> tuple[Ids, NDArray[np.int32]]:
         """The distinct ids of a series that `id_column` made, and the row number of each value.
 
-        With `text`, integers stand for the texts that write them.
+        With `text`, integers stand for the texts that write them. The row numbers are the
+        caller's own, to be written to.
         """
         threads = thread_count(None)
         numbers = _written_integers(values) if values.dtype == pl.String else values
         if numbers is None:
             ids = cls(values.unique().sort())
-            return ids, ids.rows(values)
-        known, rows = distinct_integers(column_parts(numbers), threads)
+            return ids, np.require(ids.rows(values), requirements="W")
+        known, rows = Column(column_parts(numbers), threads).numbered()
         if values.dtype != pl.String and not text:
             return cls(pl.Series(values.name, known, dtype=pl.Int64)), rows
         # Texts of integers go through the integers, much faster, and end up as the same texts.
@@ -159,6 +160,30 @@ class Ids:
         raise UnknownIdError(
             f"unknown {self.what} {value!r}: it is not among the {self.what}s of the table"
         )
+
+
+class Keys(NamedTuple):
+    """A column of ids as integers in the order of the ids."""
+
+    column: Column
+    what: str
+    ids: Ids | None
+    """Which ids the integers number; None if they are the ids."""
+
+    @classmethod
+    def of(cls, values: pl.Series, *, text: bool = False) -> Keys:
+        """Keys of a series that `id_column` made; with `text`, integers stand for texts."""
+        threads = thread_count(None)
+        if values.dtype != pl.String and not text:
+            column = Column(column_parts(values), threads)
+            if column.dense:
+                return cls(column, values.name, None)
+        ids, rows = Ids.factorise(values, text=text)
+        return cls(Column([rows], threads), values.name, ids)
+
+    def named(self, known: NDArray[Any]) -> Ids:
+        """The ids of the distinct keys in ascending order."""
+        return self.ids or Ids(pl.Series(self.what, known, dtype=pl.Int64))
 
 
 def _written_integers(texts: pl.Series) -> pl.Series | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -21,9 +21,10 @@ from discreet.columns import (
     timestamps,
 )
 from discreet.errors import DataError, require_choice, require_count
-from discreet.ids import Ids, id_column
-from discreet.kernels.numbering import pairs_ascend
-from discreet.kernels.tables import pair_order, read_only, sort_column, sort_columns, take
+from discreet.ids import Ids, Keys, id_column
+from discreet.kernels.numbering import Column, rows_ascend, rows_of
+from discreet.kernels.pairs import sort_pairs
+from discreet.kernels.tables import read_only, sort_column, take, turned
 from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
 
@@ -90,7 +91,7 @@ class Order(NamedTuple):
     @property
     def rows(self) -> NDArray[np.int32]:
         """Whose record each one is, made anew every time."""
-        return np.repeat(np.arange(len(self.ptr) - 1, dtype=np.int32), np.diff(self.ptr))
+        return rows_of(self.ptr, thread_count(None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,8 @@ class Ratings:
 
     users: Ids
     items: Ids
-    user: NDArray[np.int32]
+    ptr: NDArray[np.int64]
+    """The records of person i are ptr[i]..ptr[i+1]."""
     item: NDArray[np.int32]
     rating: Floats
     epsilon: NDArray[np.float64] | None
@@ -114,7 +116,7 @@ class Ratings:
     scale: RatingScale
 
     def __post_init__(self) -> None:
-        for name in COLUMNS:
+        for name in ("ptr", *COLUMNS[1:]):
             column = getattr(self, name)
             if column is not None:
                 object.__setattr__(self, name, read_only(column))
@@ -159,51 +161,14 @@ class Ratings:
                 "keep='last' needs a timestamp column to know which record of a pair is the "
                 "latest: map one, or remove the duplicates first"
             )
-        threads = thread_count(None)
-        (users, user), (items, item) = (Ids.factorise(column, text=text_ids) for column in ids)
-        unsorted = cls(users, items, user, item, rating, epsilon, timestamp, scale)
-        if pairs_ascend(user, item, threads):
-            return unsorted
-        ordered = unsorted._by_way_of_items()
-        if pairs_ascend(ordered.user, ordered.item, threads):
-            return ordered
-        return unsorted._without_duplicates(keep, where)
-
-    def _by_way_of_items(self) -> Ratings:
-        """The records sorted by item and then by user: quick, but it forgets where each stood."""
-        by_item, users, threads = self.by_item, len(self.users), thread_count(None)
-        order = Order(*sort_columns(by_item.cols, users, by_item.rows, by_item.values, threads))
-
-        def moved(column: NDArray[T_any] | None) -> NDArray[T_any] | None:
-            if column is None:
-                return None
-            return sort_column(by_item.cols, users, self.in_item_order(column), threads)
-
-        return replace(
-            self,
-            user=order.rows,
-            item=order.cols,
-            rating=order.values,
-            epsilon=moved(self.epsilon),
-            timestamp=moved(self.timestamp),
-        )
-
-    def _without_duplicates(self, keep: str | None, where: Where) -> Ratings:
-        """The records in order, duplicate pairs being resolved or refused."""
-        threads = thread_count(None)
-        order = pair_order(self.user, self.item, (len(self.users), len(self.items)), threads)
-        user, item = take(self.user, order, threads), take(self.item, order, threads)
-        kept = _one_of_each_pair(user, item, order, self.timestamp, keep, where)
-        if kept is not None:
-            user, item, order = user[kept], item[kept], order[kept]
-        return replace(
-            self,
-            user=user,
-            item=item,
-            rating=take(self.rating, order, threads),
-            epsilon=None if self.epsilon is None else take(self.epsilon, order, threads),
-            timestamp=None if self.timestamp is None else take(self.timestamp, order, threads),
-        )
+        people = Keys.of(ids[0], text=text_ids)
+        items, item = Ids.factorise(ids[1], text=text_ids)
+        moved = _in_order(people.column, item, len(items), (rating, epsilon, timestamp))
+        if moved is None:
+            user, again = (Keys.of(column, text=text_ids).column.whole for column in ids)
+            kept = _one_of_each_pair(user, again, timestamp, keep, where)
+            return cls.from_frame(table[kept], columns, scale=scale, text_ids=text_ids)
+        return cls(people.named(moved.known), items, moved.ptr, item, *moved.columns, scale)
 
     def __len__(self) -> int:
         return len(self.rating)
@@ -215,16 +180,19 @@ class Ratings:
         )
 
     @cached_property
+    def user(self) -> NDArray[np.int32]:
+        """Whose record each one is."""
+        return read_only(self.by_user.rows)
+
+    @property
     def by_user(self) -> Order:
         """The records by user, then item."""
-        ptr = np.searchsorted(self.user, np.arange(len(self.users) + 1, dtype=np.int32))
-        return Order(self.item, self.rating, read_only(ptr))
+        return Order(self.item, self.rating, self.ptr)
 
     @cached_property
     def by_item(self) -> Order:
         """The records by item, then user."""
-        size, threads = len(self.items), thread_count(None)
-        columns = sort_columns(self.item, size, self.user, self.rating, threads)
+        columns = turned(self.ptr, self.item, self.rating, len(self.items), thread_count(None))
         return Order(*map(read_only, columns))
 
     def in_item_order(self, column: NDArray[T_any]) -> NDArray[T_any]:
@@ -233,15 +201,14 @@ class Ratings:
 
     def subset(self, mask: NDArray[np.bool_]) -> Ratings:
         """The records where mask is true; users and items keep their row numbers."""
-        return Ratings(
-            users=self.users,
-            items=self.items,
-            user=self.user[mask],
-            item=self.item[mask],
-            rating=self.rating[mask],
-            epsilon=None if self.epsilon is None else self.epsilon[mask],
-            timestamp=None if self.timestamp is None else self.timestamp[mask],
-            scale=self.scale,
+        kept = np.flatnonzero(mask)
+        return replace(
+            self,
+            ptr=np.searchsorted(kept, self.ptr),
+            item=self.item[kept],
+            rating=self.rating[kept],
+            epsilon=None if self.epsilon is None else self.epsilon[kept],
+            timestamp=None if self.timestamp is None else self.timestamp[kept],
         )
 
     def of_some_people(self, count: int, seed: int = 0) -> Ratings:
@@ -258,16 +225,7 @@ class Ratings:
         item = place[self.item]
         inside = item >= 0
         kept = self if inside.all() else self.subset(inside)
-        return Ratings(
-            users=kept.users,
-            items=catalogue,
-            user=kept.user,
-            item=item[inside],
-            rating=kept.rating,
-            epsilon=kept.epsilon,
-            timestamp=kept.timestamp,
-            scale=kept.scale,
-        )
+        return replace(kept, items=catalogue, item=item[inside])
 
     def held(self, prepare: Callable[[Ratings], T]) -> HeldHere[T]:
         """The table as one set of people."""
@@ -287,29 +245,58 @@ class Ratings:
         return pl.DataFrame(columns)
 
 
+class _Moved(NamedTuple):
+    """A table in order."""
+
+    known: Integers
+    """The people who rated, as the keys they had."""
+    ptr: Integers
+    columns: Sequence[Any]
+
+
+def _in_order(
+    people: Column, item: NDArray[np.int32], items: int, columns: Sequence[Any]
+) -> _Moved | None:
+    """Put records in the order of people, then items; None if somebody rated an item twice.
+
+    `item` is moved in place, and so may be the first of the other columns.
+    """
+    threads = thread_count(None)
+    if people.ascends:
+        known, ptr = people.runs()
+        if rows_ascend(ptr, item, threads):
+            return _Moved(known, ptr, columns)
+    # One column travels along with the pairs; if there are more, their places in the table do.
+    rating, *others = columns
+    alone = rating.dtype == np.float32 and all(column is None for column in others)
+    carried = rating if alone else np.arange(len(item), dtype=np.uint32)
+    counts = sort_pairs(people, item, items, carried)
+    if counts is None:
+        return None
+    known = np.flatnonzero(counts)
+    ptr = np.concatenate([[0], np.cumsum(counts[known], dtype=np.int64)])
+    if not alone:
+        columns = [None if c is None else take(c, carried, threads) for c in columns]
+    return _Moved(known + people.base, ptr, columns)
+
+
 def _one_of_each_pair(
-    user: NDArray[np.int32],
-    item: NDArray[np.int32],
-    order: NDArray[np.integer[Any]],
+    user: NDArray[np.integer[Any]],
+    item: NDArray[np.integer[Any]],
     timestamp: NDArray[np.int64] | None,
     keep: str | None,
     where: Where,
-) -> NDArray[np.int64] | None:
-    """Which of the sorted records to keep, duplicate pairs being resolved or refused; None: all.
-
-    `order` says in which row of the table each record stood.
-    """
-    same = (user[1:] == user[:-1]) & (item[1:] == item[:-1])
-    if not same.any():
-        return None
+) -> NDArray[np.int64]:
+    """Which rows of a table to keep, where some pair occurs more than once, or an error."""
     if keep is None:
-        first = int(np.argmax(same))
+        order = np.lexsort((item, user))
+        again = int(np.argmax((np.diff(user[order]) == 0) & (np.diff(item[order]) == 0)))
         raise DataError(
-            f"two ratings of one pair: row {order[first] + 1} and again "
-            f"{where(int(order[first + 1]))}; remove one, or keep the latest with "
+            f"two ratings of one pair: row {order[again] + 1} and again "
+            f"{where(int(order[again + 1]))}; remove one, or keep the latest with "
             "keep='last' (--keep last), which needs a timestamp column"
         )
     assert timestamp is not None
-    latest = np.lexsort((order, timestamp[order], item, user))
-    u, i = user[latest], item[latest]
-    return np.asarray(latest[np.append((u[1:] != u[:-1]) | (i[1:] != i[:-1]), True)])
+    order = np.lexsort((timestamp, item, user))
+    u, i = user[order], item[order]
+    return np.sort(order[np.append((u[1:] != u[:-1]) | (i[1:] != i[:-1]), True)])

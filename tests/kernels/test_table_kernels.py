@@ -5,30 +5,68 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels import numbering, reference, tables
+from discreet.kernels import numbering, pairs, reference, tables
 
 THREADS = pytest.mark.parametrize("threads", [1, 3])
 MANY = 3 * 2**16 + 5  # enough for every thread to have records
 
 
-@given(st.lists(st.integers(0, 9)))
-def test_a_stable_order_equals_its_twin(keys: list[int]) -> None:
-    array = np.array(keys, dtype=np.int32)
-    fast, slow = tables.stable_order(array, 10), reference.stable_order(array, 10)
-    for mine, theirs in zip(fast, slow, strict=True):
-        assert (mine == theirs).all()
+@THREADS
+def test_a_column_in_the_order_of_keys_is_stable(threads: int) -> None:
+    keys = np.random.default_rng(0).integers(0, 50, MANY, dtype=np.int32)
+    order, _ = reference.stable_order(keys, 60)
+    column = np.arange(MANY)
+    assert (tables.sort_column(keys, 60, column, threads) == order).all()
+    assert (tables.take(keys, order, threads) == keys[order]).all()
 
 
 @THREADS
-def test_long_orders_are_stable_too(threads: int) -> None:
+def test_a_turned_table_holds_the_same_records(threads: int) -> None:
     rng = np.random.default_rng(0)
-    first, second = rng.integers(0, 50, (2, MANY), dtype=np.int32)
-    order, ptr = tables.stable_order(first, 60, threads)
-    assert (order == np.argsort(first, kind="stable")).all()
-    assert (np.diff(ptr) == np.bincount(first, minlength=60)).all()
-    pairs = tables.pair_order(first, second, (50, 50), threads)
-    assert (pairs == np.lexsort((second, first))).all()
-    assert (tables.take(second, pairs, threads) == second[pairs]).all()
+    rows = np.sort(rng.integers(0, 5000, MANY, dtype=np.int32))
+    cols, values = rng.integers(0, 50, MANY, dtype=np.int32), rng.random(MANY)
+    ptr = np.searchsorted(rows, np.arange(5001))
+    assert (numbering.rows_of(ptr, threads) == rows).all()
+    order, by_column = reference.stable_order(cols, 60)
+    turned = tables.turned(ptr, cols, values, 60, threads)
+    for mine, theirs in zip(turned, (rows[order], values[order], by_column), strict=True):
+        assert (mine == theirs).all()
+
+
+def sorted_pairs(first: Any, second: Any, size: int, threads: int = 1) -> Any:
+    """What `sort_pairs` makes of a copy, places being carried."""
+    second, places = second.copy(), np.arange(len(second), dtype=np.uint32)
+    counts = pairs.sort_pairs(numbering.Column(first, threads), second, size, places)
+    return counts, second, places
+
+
+@given(st.sets(st.tuples(st.integers(-70, 5000), st.integers(0, 99)), min_size=1), st.booleans())
+def test_pairs_are_sorted_as_their_twin_sorts_them(drawn: Any, twice: bool) -> None:
+    first, second = np.array(list(drawn) + list(drawn)[:twice]).T
+    second = second.astype(np.int32)
+    for size in (100, 10_000, 2**31 - 1):  # rows are ranked by bits, or by comparing
+        counts, moved, order = sorted_pairs([first], second, size)
+        if twice:
+            assert counts is None
+        else:
+            assert (order == reference.pair_order(first, second)).all()
+            assert (moved == second[order]).all()
+            assert (counts == np.bincount(first - first.min())).all()
+
+
+@THREADS
+@pytest.mark.parametrize("spread", [1, 40])
+def test_many_pairs_are_sorted(threads: int, spread: int) -> None:
+    rng = np.random.default_rng(3)
+    both = rng.permutation(np.unique(rng.integers(0, [400, 3000], (MANY, 2)), axis=0))
+    first, second = spread * both[:, 0].astype(np.int32), both[:, 1].astype(np.int32)
+    parts = np.array_split(first, 5)
+    counts, moved, order = sorted_pairs(parts, second, 3000, threads)
+    assert (order == reference.pair_order(first, second)).all()
+    assert (moved == second[order]).all()
+    assert (counts == np.bincount(first - first.min())).all()
+    second[len(second) // 2] = second[first == first[len(second) // 2]][-1]
+    assert sorted_pairs(parts, second, 3000, threads)[0] is None
 
 
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5))), st.booleans())
@@ -37,7 +75,7 @@ def test_distinct_integers_are_those_of_numpy(values: list[list[int]], ascending
     whole = sorted(flat) if ascending else flat
     cuts = np.cumsum([len(part) for part in values])[:-1]
     column = np.array(whole, dtype=np.int64)
-    known, rows = numbering.distinct_integers(np.split(column, cuts))
+    known, rows = numbering.Column(np.split(column, cuts)).numbered()
     assert known.tolist() == sorted(set(whole))
     assert (known[rows] == column).all()
 
@@ -50,7 +88,7 @@ def test_many_dense_integers(threads: int, dtype: Any, ascending: bool) -> None:
     values = np.sort(values) if ascending else values
     expected: Any = np.unique(values, return_inverse=True)
     for parts in ([values], np.array_split(values, 7)):
-        known, rows = numbering.distinct_integers(parts, threads)
+        known, rows = numbering.Column(parts, threads).numbered()
         assert (known == expected[0]).all()
         assert (rows == expected[1]).all()
 
@@ -71,16 +109,13 @@ def test_numbers_are_narrowed_where_nothing_is_lost(threads: int) -> None:
 
 
 @THREADS
-def test_the_first_pair_out_of_order_is_seen(threads: int) -> None:
-    first, second = np.arange(MANY) // 9, np.arange(MANY) % 9
-    assert numbering.pairs_ascend(first, second, threads)
-    for place in (1, MANY // 3, MANY - 1):
-        wrong = second.copy()
-        wrong[place] = wrong[place - 1] if first[place] == first[place - 1] else -1
-        first_wrong = first.copy()
-        first_wrong[place] = 0
-        assert numbering.pairs_ascend(first, wrong, threads) == (first[place] != first[place - 1])
-        assert numbering.pairs_ascend(first_wrong, second, threads) == (place == 1)
+def test_the_first_value_out_of_order_is_seen(threads: int) -> None:
+    values, ptr = np.arange(MANY) % 9, np.minimum(np.arange(0, MANY + 9, 9), MANY)
+    assert numbering.rows_ascend(ptr, values, threads)
+    for place in (1, 9 * (MANY // 27), MANY - 1):
+        wrong = values.copy()
+        wrong[place] = wrong[place - 1] if place % 9 else -1  # a row may begin with anything
+        assert numbering.rows_ascend(ptr, wrong, threads) == (place % 9 == 0)
 
 
 def test_what_is_outside_of_a_table_has_no_row() -> None:

@@ -74,7 +74,7 @@ def numbered(
     return Ratings(
         users=Ids(pl.Series("user", np.arange(shape[0]))),
         items=Ids(pl.Series("item", np.arange(shape[1]))),
-        user=user[order],
+        ptr=np.searchsorted(user[order], np.arange(shape[0] + 1)),
         item=item[order],
         rating=np.asarray(ratings, dtype=np.float32)[order],
         epsilon=np.broadcast_to(np.asarray(levels, dtype=np.float64), user.shape)[order],

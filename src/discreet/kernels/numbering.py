@@ -8,13 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
+from operator import le, lt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_all
+from discreet.kernels.tables import read_only
+from discreet.kernels.threads import (
+    WORTH_THREADS,
+    even_ranges,
+    row_ranges,
+    run_all,
+    run_ranges,
+)
 
 Array = NDArray[Any]
 
@@ -37,16 +45,22 @@ def _scan(values, lo, hi):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _number_runs(values, lo, hi, at, row, known, out):  # type: ignore[no-untyped-def]
+def _find_runs(values, lo, hi, at, row, new, known, ptr):  # type: ignore[no-untyped-def]
     """Ascending values: the first one's row is given, and each new one's is the next."""
-    some, rows = values[lo:hi], out[at : at + hi - lo]
-    k, end = np.uint64(0), np.uint64(hi - lo)
-    while k < end:
-        value = known[row] = some[k]
-        while k < end and some[k] == value:
-            rows[k] = row
-            k += np.uint64(1)
-        row += 1
+    if new:
+        known[row], ptr[row] = values[lo], at
+    before, after = values[lo : hi - 1], values[lo + 1 : hi]
+    for k in range(len(after)):
+        if after[k] != before[k]:
+            row += 1
+            known[row], ptr[row] = after[k], at + k + 1
+
+
+@njit(cache=True, nogil=True)
+def _fill_rows(lo, hi, ptr, out):  # type: ignore[no-untyped-def]
+    for row in range(lo, hi):
+        for k in range(np.uint64(ptr[row]), np.uint64(ptr[row + 1])):
+            out[k] = row
 
 
 @njit(cache=True, nogil=True)
@@ -78,15 +92,15 @@ def _narrow(values, lo, hi, at, least, most, out):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def _ascend(lo, hi, first, second):  # type: ignore[no-untyped-def]
-    lo = max(lo, 1)
-    rising = True
-    first_before, first_after = first[lo - 1 : hi - 1], first[lo:hi]
-    second_before, second_after = second[lo - 1 : hi - 1], second[lo:hi]
-    for k in range(len(first_after)):
-        same = (first_after[k] == first_before[k]) & (second_after[k] > second_before[k])
-        rising &= (first_after[k] > first_before[k]) | same
-    return rising
+def _ascend(lo, hi, ptr, values):  # type: ignore[no-untyped-def]
+    for row in range(lo, hi):
+        some = values[ptr[row] : ptr[row + 1]]
+        rising = True
+        for k in range(1, len(some)):
+            rising &= some[k] > some[k - 1]
+        if not rising:
+            return False
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -103,7 +117,7 @@ def _lengths_match(lo, hi, values, lengths):  # type: ignore[no-untyped-def]
     return True
 
 
-class _Piece(NamedTuple):
+class Piece(NamedTuple):
     """values[lo:hi], which stands in a column from some place on."""
 
     values: Array
@@ -112,7 +126,7 @@ class _Piece(NamedTuple):
     at: int
 
 
-def _shares(parts: Sequence[Array], threads: int) -> list[list[_Piece]]:
+def _shares(parts: Sequence[Array], threads: int) -> list[list[Piece]]:
     """A column's pieces, about as much for every thread."""
     ends = np.cumsum([0, *map(len, parts)]).tolist()
     shares = []
@@ -121,49 +135,78 @@ def _shares(parts: Sequence[Array], threads: int) -> list[list[_Piece]]:
             (part, max(begin - first, 0), min(end, last) - first, max(begin, first))
             for part, (first, last) in zip(parts, pairwise(ends), strict=True)
         ]
-        shares.append([_Piece(*cut) for cut in cuts if cut[1] < cut[2]])
+        shares.append([Piece(*cut) for cut in cuts if cut[1] < cut[2]])
     return shares
 
 
-def _on_shares(work: Callable[[_Piece], Any], shares: list[list[_Piece]]) -> list[Any]:
+def _on_shares(work: Callable[[Piece], Any], shares: list[list[Piece]]) -> list[Any]:
     """The results of work on all pieces, in their order, a thread for every share."""
 
-    def one(share: list[_Piece]) -> list[Any]:
+    def one(share: list[Piece]) -> list[Any]:
         return [work(piece) for piece in share]
 
     done = run_all([partial(one, share) for share in shares], len(shares))
     return [result for results in done for result in results]
 
 
-def distinct_integers(parts: Sequence[Array], threads: int = 1) -> tuple[Array, Array]:
-    """The distinct values of a column in ascending order, and for every value its place there."""
-    count = sum(map(len, parts))
-    rows = np.empty(count, dtype=np.int32)
-    shares = _shares(parts, threads)
-    pieces = [piece for share in shares for piece in share]
-    if not pieces:
-        return np.empty(0, dtype=np.int64), rows
-    found = _on_shares(lambda piece: _scan(*piece[:3]), shares)
-    leasts, mosts, ascending, runs = zip(*found, strict=True)
-    if all(ascending) and all(m <= n for m, n in zip(mosts, leasts[1:], strict=False)):
+class Column:
+    """A column of integers, scanned once: `ascends` says whether they are in order."""
+
+    def __init__(self, parts: Sequence[Array], threads: int = 1) -> None:
+        self.parts, self.threads = parts, threads
+        self.shares = _shares(parts, threads)
+        self.count = sum(map(len, parts))
+        found = _on_shares(lambda piece: _scan(*piece[:3]), self.shares)
+        leasts, mosts, ascending, self._runs = list(zip(*found, strict=True)) or [()] * 4
+        self.base, self.top = min(leasts, default=0), max(mosts, default=-1)
+        self.ascends = all(ascending) and all(map(le, mosts, leasts[1:]))
         # A piece's first value is a new one, or that which the piece before ended with.
-        new = [m < n for m, n in zip(mosts, leasts[1:], strict=False)]
-        firsts = np.cumsum([0, *(r - 1 + n for r, n in zip(runs, new, strict=False))]).tolist()
-        known = np.empty(firsts[-1] + runs[-1], dtype=np.int64)
-        first_of = {piece.at: first for piece, first in zip(pieces, firsts, strict=True)}
-        _on_shares(lambda piece: _number_runs(*piece, first_of[piece.at], known, rows), shares)
-        return known, rows
-    base, top = min(leasts), max(mosts)
-    if not dense(base, top, count):
-        known, places = np.unique(np.concatenate(parts), return_inverse=True)
-        return known.astype(np.int64), places.astype(np.int32)
-    # All threads mark in one table: what one of them writes is what another would.
-    seen = np.zeros(top - base + 1, dtype=np.bool_)
-    _on_shares(lambda piece: _mark(*piece[:3], base, seen), shares)
-    places = np.cumsum(seen, dtype=np.int32)
-    places -= 1
-    _on_shares(lambda piece: _look_up(*piece, base, places, rows), shares)
-    return np.flatnonzero(seen) + base, rows
+        self._new = [True, *map(lt, mosts, leasts[1:])]
+
+    @property
+    def dense(self) -> bool:
+        """Whether a table over base..top is worth its memory."""
+        return dense(self.base, self.top, self.count)
+
+    @property
+    def whole(self) -> Array:
+        """The column in one piece."""
+        return np.concatenate(self.parts)
+
+    def runs(self) -> tuple[Array, Array]:
+        """Of a column that ascends: the distinct values, and where each of them starts."""
+        pieces = [piece for share in self.shares for piece in share]
+        rows = np.cumsum([run - 1 + new for run, new in zip(self._runs, self._new, strict=False)])
+        size = int(rows[-1]) if len(rows) else 0
+        known, ptr = np.empty(size, dtype=np.int64), np.full(size + 1, self.count, dtype=np.int64)
+        firsts = rows - self._runs
+        of = {piece.at: start for piece, *start in zip(pieces, firsts, self._new, strict=False)}
+        _on_shares(lambda piece: _find_runs(*piece, *of[piece.at], known, ptr), self.shares)
+        return known, ptr
+
+    def numbered(self) -> tuple[Array, Array]:
+        """The distinct values in ascending order, and for every value its place there."""
+        if self.ascends:
+            known, ptr = self.runs()
+            return known, rows_of(ptr, self.threads)
+        if not self.dense:
+            known, places = np.unique(self.whole, return_inverse=True)
+            return known.astype(np.int64), places.astype(np.int32)
+        # All threads mark in one table: what one of them writes is what another would.
+        seen = np.zeros(self.top - self.base + 1, dtype=np.bool_)
+        _on_shares(lambda piece: _mark(*piece[:3], self.base, seen), self.shares)
+        places = np.cumsum(seen, dtype=np.int32)
+        places -= 1
+        rows = np.empty(self.count, dtype=np.int32)
+        _on_shares(lambda piece: _look_up(*piece, self.base, places, rows), self.shares)
+        return np.flatnonzero(seen) + self.base, rows
+
+
+def rows_of(ptr: NDArray[np.int64], threads: int = 1) -> NDArray[np.int32]:
+    """For every record its row, the records of row i being ptr[i]..ptr[i+1]."""
+    out = np.empty(int(ptr[-1]), dtype=np.int32)
+    run_ranges(_fill_rows, row_ranges(ptr, threads), threads, read_only(ptr), out)
+    return out
 
 
 def narrowed(
@@ -176,15 +219,11 @@ def narrowed(
     return out, all(within for within, _ in found), all(exact for _, exact in found)
 
 
-def _on_all(kernel: Callable[..., Any], threads: int, values: Array, *arrays: Any) -> list[Any]:
-    """The results of kernel(lo, hi, values, ...) on the ranges of all threads."""
-    ranges = even_ranges(len(values), threads, least=WORTH_THREADS)
-    return run_all([partial(kernel, lo, hi, values, *arrays) for lo, hi in ranges], threads)
-
-
-def pairs_ascend(first: Array, second: Array, threads: int = 1) -> bool:
-    """Whether every pair is greater than the one before, by the first, then the second."""
-    return all(_on_all(_ascend, threads, first, second))
+def rows_ascend(ptr: NDArray[np.int64], values: Array, threads: int = 1) -> bool:
+    """Whether in every row each value is greater than the one before."""
+    table = read_only(ptr), read_only(values)
+    calls = [partial(_ascend, *r, *table) for r in row_ranges(ptr, threads)]
+    return all(run_all(calls, threads))
 
 
 def dense(base: int, top: int, count: int) -> bool:
@@ -201,4 +240,6 @@ def look_up(values: Array, base: int, table: Array, threads: int = 1) -> NDArray
 
 def written_usually(values: NDArray[np.int64], lengths: Array, threads: int = 1) -> bool:
     """Whether every integer's usual text ("7", not "07" or "+7") has so many characters."""
-    return all(_on_all(_lengths_match, threads, values, lengths))
+    ranges = even_ranges(len(values), threads, least=WORTH_THREADS)
+    calls = [partial(_lengths_match, *r, values, lengths) for r in ranges]
+    return all(run_all(calls, threads))

@@ -19,6 +19,11 @@ def stable_order(keys: Array, size: int) -> tuple[Array, Array]:
     return order, ptr
 
 
+def pair_order(first: Array, second: Array) -> Array:
+    """The order that sorts pairs by the first, then the second."""
+    return np.lexsort((second, first))
+
+
 def add_gradient(
     lo: int, hi: int, rows: Array, cols: Array, r: Array,
     own: Array, other: Array, step: float, out: Array, squared: Array,

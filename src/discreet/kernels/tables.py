@@ -5,7 +5,6 @@ Every sort is a stable counting sort, so the number of threads changes no result
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -25,13 +24,6 @@ def _count(lo, hi, keys, counts):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _place(lo, hi, keys, place, out):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        out[place[keys[k]]] = k
-        place[keys[k]] += 1
-
-
-@njit(cache=True, nogil=True)
 def _carry(lo, hi, keys, place, x, out):  # type: ignore[no-untyped-def]
     for k in range(lo, hi):
         out[place[keys[k]]] = x[k]
@@ -39,11 +31,12 @@ def _carry(lo, hi, keys, place, x, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _carry_two(lo, hi, keys, place, x, y, x_out, y_out):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        p = place[keys[k]]
-        x_out[p], y_out[p] = x[k], y[k]
-        place[keys[k]] = p + 1
+def _turn(lo, hi, ptr, cols, values, place, rows_out, values_out):  # type: ignore[no-untyped-def]
+    for row in range(lo, hi):
+        for k in range(ptr[row], ptr[row + 1]):
+            p = place[cols[k]]
+            rows_out[p], values_out[p] = row, values[k]
+            place[cols[k]] = p + 1
 
 
 @njit(cache=True, nogil=True)
@@ -52,52 +45,45 @@ def _take(lo, hi, source, order, out):  # type: ignore[no-untyped-def]
         out[k] = source[order[k]]
 
 
-def _pass(
-    place: Callable[..., None], keys: Array, size: int, threads: int, *arrays: Array
-) -> Array:
-    """One counting sort: every thread places its own records; returns where each key starts.
+def _places(
+    keys: Array, size: int, ranges: list[tuple[int, int]], threads: int
+) -> tuple[Array, Array]:
+    """Where each key starts in the order of keys, and where each range's records of it do.
 
     Keys are in 0..size-1: nothing checks it any more.
     """
-    ranges = even_ranges(len(keys), threads, least=WORTH_THREADS)
     counts = np.zeros((len(ranges), size), dtype=np.int64)
     run_all([partial(_count, *r, keys, c) for r, c in zip(ranges, counts, strict=True)], threads)
     ptr = np.zeros(size + 1, dtype=np.int64)
     np.cumsum(counts.sum(axis=0), out=ptr[1:])
     # Of one key, the records of earlier ranges come first.
-    places = ptr[:-1] + np.cumsum(counts, axis=0) - counts
-    run_all(
-        [partial(place, *r, keys, p, *arrays) for r, p in zip(ranges, places, strict=True)], threads
-    )
-    return ptr
-
-
-def stable_order(keys: Array, size: int, threads: int = 1) -> tuple[Array, Array]:
-    """The stable order that sorts keys in 0..size-1, and where each key starts in it."""
-    order: Array = np.empty(len(keys), dtype=_index_type(len(keys)))
-    return order, _pass(_place, keys, size, threads, order)
+    return ptr, ptr[:-1] + np.cumsum(counts, axis=0) - counts
 
 
 def sort_column(keys: Array, size: int, x: Array, threads: int = 1) -> Array:
     """x in the stable order that sorts keys in 0..size-1."""
     out = np.empty_like(x)
-    _pass(_carry, keys, size, threads, x, out)
+    ranges = even_ranges(len(keys), threads, least=WORTH_THREADS)
+    _, places = _places(keys, size, ranges, threads)
+    shares = zip(ranges, places, strict=True)
+    run_all([partial(_carry, *r, keys, place, x, out) for r, place in shares], threads)
     return out
 
 
-def sort_columns(
-    keys: Array, size: int, x: Array, y: Array, threads: int = 1
+def turned(
+    ptr: Array, cols: Array, values: Array, size: int, threads: int = 1
 ) -> tuple[Array, Array, Array]:
-    """x and y in the stable order that sorts keys in 0..size-1, and where each key starts."""
-    outs = np.empty_like(x), np.empty_like(y)
-    return *outs, _pass(_carry_two, keys, size, threads, x, y, *outs)
+    """A compressed table by its columns, of which there are `size`: rows, values, and pointers.
 
-
-def pair_order(first: Array, second: Array, sizes: tuple[int, int], threads: int = 1) -> Array:
-    """The stable order that sorts pairs of keys by the first, then the second."""
-    by_second, _ = stable_order(second, sizes[1], threads)
-    by_first, _ = stable_order(take(first, by_second, threads), sizes[0], threads)
-    return take(by_second, by_first, threads)
+    The records of row i are ptr[i]..ptr[i+1]; those of a column end up in the order of their rows.
+    """
+    outs = np.empty(len(cols), dtype=np.int32), np.empty_like(values)
+    cuts = [np.searchsorted(ptr, r) for r in even_ranges(len(cols), threads, least=WORTH_THREADS)]
+    records = [(int(ptr[lo]), int(ptr[hi])) for lo, hi in cuts]
+    by_column, places = _places(cols, size, records, threads)
+    shares = zip(cuts, places, strict=True)
+    run_all([partial(_turn, *r, ptr, cols, values, place, *outs) for r, place in shares], threads)
+    return *outs, by_column
 
 
 def take(source: Array, order: Array, threads: int = 1) -> Array:
@@ -117,7 +103,3 @@ def read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _index_type(count: int) -> type:
-    return np.int32 if count < 2**31 else np.int64

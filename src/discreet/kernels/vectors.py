@@ -13,6 +13,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.core.errors import NumbaTypeError
 
+from discreet.kernels.instructions import prefetch
+
 FAST = {"reassoc", "contract", "nsz"}
 """Sums may be reordered (so they vectorise), but a NaN stays a NaN: divergence must be seen."""
 ROWS = 8
@@ -74,16 +76,8 @@ class Writer:
         start = self.row(array, rows, self.builder.select(inside, later, last))
         _, d = cgutils.unpack_tuple(self.builder, array.shape)
         end = self.builder.gep(start, [self.builder.sub(d, self.index(1))])
-        byte = ir.IntType(8).as_pointer()
-        ask = cgutils.get_or_insert_function(
-            self.builder.module,
-            ir.FunctionType(ir.VoidType(), [byte, _INDEX, _INDEX, _INDEX]),
-            "llvm.prefetch.p0",
-        )
-        to_read, to_keep, data = self.lane(0), self.lane(3), self.lane(1)
         for place in (start, end):
-            where = self.builder.bitcast(place, byte)
-            self.builder.call(ask, [where, to_read, to_keep, data])
+            prefetch(self.builder, place)
 
     def lane(self, number):
         """A constant that names a lane."""

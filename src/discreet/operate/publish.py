@@ -131,10 +131,10 @@ def _ratings(parts: Iterable[Sequence[Any]], items: Items, declared: Declaration
     frames = [pl.DataFrame(list(map(tuple, part)), schema=schema, orient="row") for part in parts]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=schema)
     if table.height == 0:
-        none = np.zeros(0, dtype=np.int32)
+        nothing, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
         nobody = Ids(pl.Series("user", [], dtype=pl.String))
         empty, scale = np.zeros(0), declared.rating_scale
-        return Ratings(nobody, items.ids, none, none, empty, empty, none.astype(np.int64), scale)
+        return Ratings(nobody, items.ids, nothing, none, empty, empty, none.astype(np.int64), scale)
     # A revision goes along with its rating in the place of a time.
     columns = {"timestamp": "revision"}
     return Ratings.from_frame(table, columns, scale=declared.rating_scale).with_items(items.ids)

@@ -1,0 +1,45 @@
+"""Instructions that have no name in Python."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+@intrinsic
+def ones(typingctx, word):
+    """How many bits of a word are set."""
+    del typingctx
+
+    def generate(context, builder, signature, args):
+        del context, signature
+        return builder.ctpop(args[0])
+
+    return word(word), generate
+
+
+@intrinsic
+def about_to_write(typingctx, array, place):
+    """Ask for the memory of array[place], which may lie beyond the array's end."""
+    del typingctx
+
+    def generate(context, builder, signature, args):
+        start = context.make_array(signature.args[0])(context, builder, args[0]).data
+        prefetch(builder, builder.gep(start, [args[1]]), write=True)
+        return context.get_dummy_value()
+
+    return types.void(array, place), generate
+
+
+def prefetch(builder, place, *, write=False):
+    """Write the instruction that brings a place in memory into the caches."""
+    byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+    ask = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(ir.VoidType(), [byte, number, number, number]),
+        "llvm.prefetch.p0",
+    )
+    to_keep, data = number(3), number(1)
+    builder.call(ask, [builder.bitcast(place, byte), number(int(write)), to_keep, data])

@@ -1,0 +1,163 @@
+"""Records sorted by pairs of numbers, on all threads.
+
+A record's place among tens of thousands of people is beyond the caches, and so is the wait for it.
+Hence records go into about a thousand buckets first, then each bucket is sorted within the caches.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from discreet.kernels.instructions import about_to_write, ones
+from discreet.kernels.numbering import Column, Piece
+from discreet.kernels.threads import row_ranges, run_all
+
+Array = NDArray[Any]
+U = np.uint64
+
+_BUCKET_BITS = 10
+_LINE = 8
+"""Records in a line of the caches."""
+_AHEAD = 16
+"""Records ahead whose buckets are asked for."""
+
+
+@njit(cache=True, nogil=True)
+def _count(values, lo, hi, base, low, counts):  # type: ignore[no-untyped-def]
+    for value in values[lo:hi]:
+        counts[U(np.int64(value) - base) >> low] += 1
+
+
+@njit(cache=True, nogil=True)
+def _fill(values, lo, hi, at, base, low, second, bits, carried, place, records):  # type: ignore[no-untyped-def]
+    """Put records into the buckets of their first number: its low bits, the second, what is
+    carried. Room for the bucket's next line, and for coming records, is asked for early."""
+    some, last = values[lo:hi], hi - lo - 1
+    seconds, words = second[at : at + hi - lo], carried[at : at + hi - lo]
+    for k in range(len(some)):
+        first = U(np.int64(some[k]) - base)
+        p = place[first >> low]
+        place[first >> low] = p + U(1)
+        about_to_write(records, place[U(np.int64(some[min(k + _AHEAD, last)]) - base) >> low])
+        about_to_write(records, p + U(_LINE))
+        own = first & ((U(1) << low) - U(1))
+        records[p] = (own << (bits + U(32))) | (U(seconds[k]) << U(32)) | U(words[k])
+
+
+@njit(cache=True, nogil=True)
+def _rank_by_bits(row, set_bits, before, second, carried):  # type: ignore[no-untyped-def]
+    """Place the records of one row: so many second numbers are less as bits before are set."""
+    for w in range(len(set_bits)):
+        set_bits[w] = U(0)
+    for record in row:
+        number = record >> U(32)
+        set_bits[number >> U(6)] |= U(1) << (number & U(63))
+    total = U(0)
+    for w in range(len(set_bits)):
+        before[w] = total
+        total += ones(set_bits[w])
+    for record in row:
+        number = record >> U(32)
+        w = number >> U(6)
+        rank = before[w] + ones(set_bits[w] & ((U(1) << (number & U(63))) - U(1)))
+        second[rank], carried[rank] = number, record
+    return total == U(len(row))
+
+
+@njit(cache=True, nogil=True)
+def _rank_by_comparing(row, numbers, second, carried):  # type: ignore[no-untyped-def]
+    """Place the records of a short row: every one is compared with every other."""
+    ranks = np.int64(0)
+    for k in range(len(row)):
+        numbers[k] = row[k] >> U(32)
+    some = numbers[: len(row)]
+    for k in range(len(row)):
+        own, rank = some[k], np.uint32(0)
+        for other in some:
+            rank += np.uint32(other < own)
+        ranks += np.int64(rank)
+        second[U(rank)], carried[U(rank)] = own, row[k]
+    return ranks == len(row) * (len(row) - 1) // 2
+
+
+@njit(cache=True, nogil=True)
+def _sort(lo, hi, ptr, records, bits, size, counts, second, carried):  # type: ignore[no-untyped-def]
+    """Sort buckets lo..hi and count every first number; False if a pair occurs twice."""
+    most = 0
+    for bucket in range(lo, hi):
+        most = max(most, ptr[bucket + 1] - ptr[bucket])
+    by_row, numbers = np.empty(most, dtype=np.uint64), np.empty(most, dtype=np.uint32)
+    words = (size + 63) // 64
+    set_bits, before = np.empty(words, dtype=np.uint64), np.empty(words, dtype=np.uint64)
+    place = np.empty(counts.shape[1], dtype=np.uint64)
+    alone = (U(1) << (bits + U(32))) - U(1)
+    distinct = True
+    for bucket in range(lo, hi):
+        start = ptr[bucket]
+        some = records[start : ptr[bucket + 1]]
+        count = counts[bucket]
+        for record in some:
+            count[record >> (bits + U(32))] += 1
+        total = U(0)
+        for row in range(len(place)):
+            place[row] = total
+            total += U(count[row])
+        for record in some:
+            row = record >> (bits + U(32))
+            by_row[place[row]] = record & alone
+            place[row] += U(1)
+        for row in range(len(place)):
+            n = count[row]
+            if n == 0:
+                continue
+            end = np.int64(place[row])
+            own = by_row[end - n : end]
+            outs = second[start + end - n : start + end], carried[start + end - n : start + end]
+            if n * n < 16 * words:
+                distinct &= _rank_by_comparing(own, numbers, *outs)
+            else:
+                distinct &= _rank_by_bits(own, set_bits, before, *outs)
+    return distinct
+
+
+def sort_pairs(
+    first: Column, second: NDArray[np.int32], size: int, carried: Array
+) -> NDArray[np.int32] | None:
+    """Put both columns in the order of the first numbers, then the second; None if a pair is twice.
+
+    The second numbers are in 0..size-1, and 4 bytes are carried along with each pair. Both are
+    moved in place: new memory costs as much as sorting. Returns how often each number in base..top
+    comes first; where a pair is there twice, the columns are of no use any more.
+    """
+    keys, bits = first.top - first.base + 1, max(size - 1, 0).bit_length()
+    # A record keeps what the bucket does not say of its pair in 32 bits.
+    low = min(max((keys - 1).bit_length() - _BUCKET_BITS, 0), 32 - bits)
+    buckets = ((keys - 1) >> low) + 1
+    shares, words = first.shares, carried.view(np.uint32)
+    sizes = np.zeros((len(shares), buckets), dtype=np.int64)
+    ptr = np.zeros(buckets + 1, dtype=np.int64)
+    records = np.empty(first.count, dtype=np.uint64)
+
+    def count(share: list[Piece], own: Array) -> None:
+        for piece in share:
+            _count(*piece[:3], first.base, U(low), own)
+
+    def fill(share: list[Piece], place: Array) -> None:
+        for piece in share:
+            _fill(*piece, first.base, U(low), second, U(bits), words, place, records)
+
+    run_all([partial(count, *pair) for pair in zip(shares, sizes, strict=True)], first.threads)
+    np.cumsum(sizes.sum(axis=0), out=ptr[1:])
+    places = (ptr[:-1] + np.cumsum(sizes, axis=0) - sizes).astype(np.uint64)
+    run_all([partial(fill, *pair) for pair in zip(shares, places, strict=True)], first.threads)
+    counts = np.zeros((buckets, 1 << low), dtype=np.int32)
+    calls = [
+        partial(_sort, *r, ptr, records, U(bits), size, counts, second, words)
+        for r in row_ranges(ptr, first.threads)
+    ]
+    return counts.ravel()[:keys] if all(run_all(calls, first.threads)) else None
