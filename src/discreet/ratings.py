@@ -168,7 +168,8 @@ class Ratings:
             user, again = (Keys.of(column, text=text_ids).column.whole for column in ids)
             kept = _one_of_each_pair(user, again, timestamp, keep, where)
             return cls.from_frame(table[kept], columns, scale=scale, text_ids=text_ids)
-        return cls(people.named(moved.known), items, moved.ptr, item, *moved.columns, scale)
+        users, (rating, epsilon, timestamp) = people.named(moved.known), moved.columns
+        return cls(users, items, moved.ptr, item, rating, epsilon, timestamp, scale)
 
     def __len__(self) -> int:
         return len(self.rating)

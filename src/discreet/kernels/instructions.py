@@ -7,6 +7,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+AHEAD = 16
+"""Records ahead whose places in memory are asked for, since they may lie beyond the caches."""
+
 
 @intrinsic
 def ones(typingctx, word):

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.kernels.instructions import about_to_write, ones
+from discreet.kernels.instructions import AHEAD, about_to_write, ones
 from discreet.kernels.numbering import Column, Piece
 from discreet.kernels.threads import row_ranges, run_all
 
@@ -23,8 +23,6 @@ U = np.uint64
 _BUCKET_BITS = 10
 _LINE = 8
 """Records in a line of the caches."""
-_AHEAD = 16
-"""Records ahead whose buckets are asked for."""
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +41,7 @@ def _fill(values, lo, hi, at, base, low, second, bits, carried, place, records):
         first = U(np.int64(some[k]) - base)
         p = place[first >> low]
         place[first >> low] = p + U(1)
-        about_to_write(records, place[U(np.int64(some[min(k + _AHEAD, last)]) - base) >> low])
+        about_to_write(records, place[U(np.int64(some[min(k + AHEAD, last)]) - base) >> low])
         about_to_write(records, p + U(_LINE))
         own = first & ((U(1) << low) - U(1))
         records[p] = (own << (bits + U(32))) | (U(seconds[k]) << U(32)) | U(words[k])

@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.kernels.instructions import AHEAD, about_to_write
 from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_all, run_ranges
 
 Array = NDArray[Any]
@@ -23,20 +24,30 @@ def _count(lo, hi, keys, counts):  # type: ignore[no-untyped-def]
         counts[np.uint64(key)] += 1  # unsigned: no index counts from the end
 
 
+# Where records go is asked for early: most of the time would pass waiting for it.
+
+
 @njit(cache=True, nogil=True)
 def _carry(lo, hi, keys, place, x, out):  # type: ignore[no-untyped-def]
+    last = len(keys) - 1
     for k in range(lo, hi):
-        out[place[keys[k]]] = x[k]
-        place[keys[k]] += 1
+        p = place[np.uint64(keys[k])]
+        place[np.uint64(keys[k])] = p + 1
+        about_to_write(out, place[np.uint64(keys[min(k + AHEAD, last)])])
+        out[np.uint64(p)] = x[k]
 
 
 @njit(cache=True, nogil=True)
 def _turn(lo, hi, ptr, cols, values, place, rows_out, values_out):  # type: ignore[no-untyped-def]
+    last = len(cols) - 1
     for row in range(lo, hi):
         for k in range(ptr[row], ptr[row + 1]):
-            p = place[cols[k]]
-            rows_out[p], values_out[p] = row, values[k]
-            place[cols[k]] = p + 1
+            p = place[np.uint64(cols[k])]
+            place[np.uint64(cols[k])] = p + 1
+            later = place[np.uint64(cols[min(k + AHEAD, last)])]
+            about_to_write(rows_out, later)
+            about_to_write(values_out, later)
+            rows_out[np.uint64(p)], values_out[np.uint64(p)] = row, values[k]
 
 
 @njit(cache=True, nogil=True)

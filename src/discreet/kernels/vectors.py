@@ -13,15 +13,13 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.core.errors import NumbaTypeError
 
-from discreet.kernels.instructions import prefetch
+from discreet.kernels.instructions import AHEAD, prefetch
 
 FAST = {"reassoc", "contract", "nsz"}
 """Sums may be reordered (so they vectorise), but a NaN stays a NaN: divergence must be seen."""
 ROWS = 8
 """Rows of a tile: so many independent sums keep two multiply-add units of four cycles busy."""
 BYTES = 64 if binding.get_host_cpu_features().get("avx512f", False) else 32
-_AHEAD = 16
-"""Records ahead whose rows are asked for, since they may lie beyond the caches."""
 _INDEX = ir.IntType(32)
 
 
@@ -68,9 +66,9 @@ class Writer:
         return self.pointer(array, number, self.index(0))
 
     def prefetch(self, array, rows, k):
-        """Ask for array[rows[k + _AHEAD]]: beyond the end of a row of records they go on."""
+        """Ask for array[rows[k + AHEAD]]: beyond the end of a row of records they go on."""
         (count,) = cgutils.unpack_tuple(self.builder, rows.shape)
-        later = self.builder.add(k, self.index(_AHEAD))
+        later = self.builder.add(k, self.index(AHEAD))
         last = self.builder.sub(count, self.index(1))
         inside = self.builder.icmp_signed("<", later, last)
         start = self.row(array, rows, self.builder.select(inside, later, last))
