@@ -135,6 +135,22 @@ def test_echoes_equal_their_twin(data: Ratings, d: int, dtype: Any) -> None:
     np.testing.assert_allclose(fast, slow, rtol=1e2 * TOLERANCE[dtype], atol=1e2 * TOLERANCE[dtype])
 
 
+@SIZES
+@DTYPES
+def test_steps_equal_their_twin(data: Ratings, d: int, dtype: Any) -> None:
+    order, r = sides(data, dtype)[0]
+    results = []
+    for kernels in (gradients, reference):
+        U, V = matrices(data, d, dtype)
+        sizes = (dtype(0.05 / d), dtype(0.99), dtype(0.98))
+        squared = kernels.take_steps(3, len(r) - 1, order.rows, order.cols, r, U, V, *sizes)
+        results.append((U, V, squared))
+    for fast, slow in zip(*results, strict=True):
+        np.testing.assert_allclose(
+            fast, slow, rtol=1e3 * TOLERANCE[dtype], atol=1e2 * TOLERANCE[dtype]
+        )
+
+
 @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 10, 15, 16, 17, 20, 21, 22, 64, 131])
 @DTYPES
 @THREADS

@@ -40,10 +40,11 @@ def test_pdp_pmf_beats_dp_pmf_on_movielens_100k(real: Loader) -> None:
     ("scheme", "most"),
     [
         (PMF(), 0.853),
+        (PMF(solver="sgd"), 0.842),
         (PMF(weighted=False, lambda_u=8.0, lambda_v=8.0), 0.862),
         (PMF(solver="gradient"), 0.99),
     ],
-    ids=["weighted", "the paper's regularisation", "the paper's steps"],
+    ids=["weighted", "SGD", "the paper's regularisation", "the paper's steps"],
 )
 def test_pmf_is_a_good_factoriser_on_movielens_1m(scheme: PMF, most: float, real: Loader) -> None:
     assert measured(scheme, real("ml-1m"))["rmse"] <= most

@@ -42,6 +42,8 @@ SCHEMES = [
     Tally(unit="person"),
     Bias(),
     PMF(factors=3),
+    PMF(factors=3, solver="sgd"),
+    PMF(factors=3, solver="sgd", initial="nonnegative", dtype="float64"),
     PMF(factors=3, solver="gradient", gamma=5.0),
     *(
         kind(variant=v, **GENTLE)
@@ -343,6 +345,7 @@ def test_a_step_that_is_too_long_for_a_small_table_is_named(count: int, dtype: s
     data = random_ratings(20, 20, count, seed=3)
     for scheme in (
         PMF(solver="gradient", gamma=5000.0, dtype=dtype),
+        PMF(solver="sgd", gamma=5000.0, dtype=dtype),
         DPPMF(gamma=5000.0, dtype=dtype),
     ):
         with pytest.raises(DivergenceError, match=r"gamma = 5000 diverges .* try gamma = 500"):
@@ -364,7 +367,9 @@ def test_strong_noise_alone_is_not_taken_for_divergence(small: Ratings) -> None:
     ("scheme", "message"),
     [
         (PMF(factors=0), "factors must be a whole number >= 1: got 0"),
-        (PMF(solver="sgd"), "solver must be one of 'als', 'gradient': got 'sgd'"),
+        (PMF(solver="svd"), "solver must be one of 'als', 'sgd', 'gradient': got 'svd'"),
+        (PMF(passes=0, solver="sgd"), "passes must be a whole number >= 1: got 0"),
+        (PMF(weighted=False, solver="sgd"), "weighted=False goes with solver='als' only"),
         (PMF(gamma=float("nan"), solver="gradient"), "gamma must be a finite number > 0"),
         (PMF(lambda_u=-1), "lambda_u must be >= 0"),
         (PMF(weighted=True, solver="gradient"), "goes with solver='als'"),

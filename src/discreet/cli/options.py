@@ -95,8 +95,9 @@ GroupsOption = Annotated[
 SolverOption = Annotated[
     str | None,
     typer.Option(
-        metavar="als|gradient",
-        help="How factors are trained without noise (pmf: als; the paper's schemes: gradient).",
+        metavar="als|sgd|gradient",
+        help="How factors are trained without noise (pmf: als by default, or sgd; the paper's "
+        "schemes: gradient).",
     ),
 ]
 UnitOption = Annotated[
@@ -121,10 +122,12 @@ FactorsOption = Annotated[
     typer.Option("--factors", "-d", help="Number of factors d (20; chorus decides by itself)."),
 ]
 GammaOption = Annotated[
-    float | None, typer.Option(help="Learning rate (50); a step is gamma/|batch|.")
+    float | None,
+    typer.Option(help="Learning rate (50; a step is gamma/|batch|), or of SGD (0.025)."),
 ]
 PassesOption = Annotated[
-    int | None, typer.Option("--k1", help="Passes without noise (50), or sweeps of ALS (10).")
+    int | None,
+    typer.Option("--k1", help="Passes without noise (50), passes of SGD or sweeps of ALS (10)."),
 ]
 NoisyPassesOption = Annotated[
     int | None, typer.Option("--k2", help="Passes with noise (50; printed).")
@@ -147,7 +150,7 @@ InitialOption = Annotated[
     str | None,
     typer.Option(
         metavar="signed|nonnegative|spectral",
-        help="What to start from: entries of unit rows, or the ratings' directions (PMF by ALS).",
+        help="What to start from: entries of unit rows, or the ratings' directions (PMF).",
     ),
 ]
 ColumnsOption = Annotated[

@@ -194,7 +194,7 @@ def _scheme(
         return Tally(items=items, threads=threads, **given)
     if name == SchemeName.PMF:
         if "k1" in given:
-            given["passes" if given.get("solver") == "gradient" else "sweeps"] = given.pop("k1")
+            given["sweeps" if given.get("solver", "als") == "als" else "passes"] = given.pop("k1")
         return PMF(items=items, threads=threads, **given)
     kind = DPPMF if name == SchemeName.DP_PMF else PDPPMF
     return kind(items=items, threads=threads, **given)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
-from discreet.kernels.rows import fits_registers, row_echo, row_gradient
+from discreet.kernels.rows import fits_registers, row_echo, row_gradient, row_steps
 from discreet.kernels.vectors import FAST
 
 
@@ -92,6 +92,27 @@ def add_echoes(lo, hi, step, ptr, cols, r, centre, other, out):  # type: ignore[
         if end > start:
             scale = other.dtype.type(1 / math.sqrt(end - start))
             _row_echo(other, cols, r, start, end, centre, scale, out)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def take_steps(lo, hi, rows, cols, r, U, V, rate, keep_u, keep_v):  # type: ignore[no-untyped-def]
+    """Records lo..hi one after another: u <- keep_u u + rate e v and v <- keep_v v + rate e u, by
+    the old u and v, e being r - u . v. Returns the sum of e^2."""
+    d = U.shape[1]
+    if fits_registers(d, U):
+        return row_steps(rows, cols, r, lo, hi, U, V, rate, keep_u, keep_v)
+    errors = 0.0
+    for k in range(lo, hi):
+        u, v = U[rows[k]], V[cols[k]]
+        dot = U.dtype.type(0)
+        for a in range(d):
+            dot += u[a] * v[a]
+        error = r[k] - dot
+        for a in range(d):
+            x, z = u[a], v[a]
+            u[a], v[a] = keep_u * x + rate * error * z, keep_v * z + rate * error * x
+        errors += np.float64(error) * np.float64(error)
+    return errors
 
 
 @njit(cache=True, nogil=True)

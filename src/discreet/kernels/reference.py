@@ -49,6 +49,21 @@ def add_echoes(
         out[j] += np.outer(weights, weights @ other[j]) / np.sqrt(max(1, len(j)))
 
 
+def take_steps(
+    lo: int, hi: int, rows: Array, cols: Array, r: Array, U: Array, V: Array,
+    rate: float, keep_u: float, keep_v: float,
+) -> float:  # fmt: skip
+    """Records lo..hi one after another: u <- keep_u u + rate e v and v <- keep_v v + rate e u, by
+    the old u and v, e being r - u . v. Returns the sum of e^2."""
+    squared = 0.0
+    for i, j, rating in zip(rows[lo:hi], cols[lo:hi], r[lo:hi], strict=True):
+        u, v = U[i].copy(), V[j].copy()
+        error = rating - u @ v
+        U[i], V[j] = keep_u * u + rate * error * v, keep_v * v + rate * error * u
+        squared += float(error) ** 2
+    return squared
+
+
 def squared_errors(
     lo: int, hi: int, ptr: Array, cols: Array, r: Array, own: Array, other: Array, squared: Array
 ) -> None:

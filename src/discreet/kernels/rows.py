@@ -151,3 +151,51 @@ def row_echo(typingctx, other, cols, r, lo, hi, centre, scale, out):
     number = other.dtype
     whole = types.intp
     return types.void(other, cols, r, whole, whole, number, number, out), generate
+
+
+@intrinsic
+def row_steps(typingctx, rows, cols, r, lo, hi, U, V, rate, keep_u, keep_v):
+    """For lo <= k < hi, one after another: e = r_k - u . v, u <- keep_u u + rate e v and
+    v <- keep_v v + rate e u, with u = U[rows[k]] and v = V[cols[k]] as they were.
+
+    Returns the sum of e^2. Only where `fits_registers`.
+    """
+    del typingctx, lo, hi, rate, keep_u, keep_v
+    require_alike(U, V, r)
+
+    def generate(context, builder, signature, args):
+        kinds = signature.args
+        rows, cols, r, U, V = arrays_of(
+            context, builder, (*kinds[:3], *kinds[5:7]), (*args[:3], *args[5:7])
+        )
+        lo, hi = args[3:5]
+        rate, keep_u, keep_v = args[7:]
+        w = Writer(context, builder, kinds[5].dtype)
+        _, d = cgutils.unpack_tuple(builder, U.shape)
+        squares = w.running(w.exact_zero(1))
+
+        def write(vectors):
+            kept = w.spread(keep_u), w.spread(keep_v)
+            with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
+                w.prefetch(U, rows, k)
+                w.prefetch(V, cols, k)
+                places = w.row(U, rows, k), w.row(V, cols, k)
+                u, v = (vectors.load(place) for place in places)
+                error = w.subtract(w.load(w.pointer(r, k), 1), w.sums(vectors.dots(u, [v])))
+                exact = w.exact(error)
+                w.add_to(squares, w.multiply(exact, exact))
+                step = w.spread(w.multiply(builder.extract_element(error, w.lane(0)), rate))
+                for keep, own, other, place in zip(kept, (u, v), (v, u), places, strict=True):
+                    parts = zip(own, other, strict=True)
+                    vectors.store(
+                        [w.add(w.multiply(keep, x), w.multiply(step, z)) for x, z in parts], place
+                    )
+
+        _for_each_size(w, d, write)
+        return w.sum(builder.load(squares))
+
+    number, whole = U.dtype, types.intp
+    return (
+        types.float64(rows, cols, r, whole, whole, U, V, number, number, number),
+        generate,
+    )

@@ -13,6 +13,7 @@ from discreet.kernels.least_squares import orthonormalise, solve_rows
 from discreet.kernels.threads import even_ranges, row_ranges, run_all, run_ranges, thread_count
 from discreet.progress import Progress
 from discreet.ratings import Order, Ratings
+from discreet.scale import RatingScale
 from discreet.schemes.model import TracePoint
 
 Array = NDArray[Any]
@@ -44,6 +45,11 @@ _START_PARTS = 4
 """Sums of their own, however many the threads: these change no result."""
 
 
+def low_centre(scale: RatingScale) -> float:
+    """A quarter of the scale below its middle."""
+    return scale.middle - scale.span / 4
+
+
 def spectral_start(
     data: Ratings, d: int, rng: np.random.Generator, dtype: Any, workers: int
 ) -> Array:
@@ -57,7 +63,7 @@ def spectral_start(
     count = min(d - 1, len(data.users), len(data.items))
     order = data.by_user
     values = _values(order, 0.0, dtype)
-    centre = dtype.type(data.scale.middle - data.scale.span / 4)
+    centre = dtype.type(low_centre(data.scale))
     step = 1 + len(values) // _START_RECORDS
     ranges = even_ranges(len(data.users), _START_PARTS, least=64)
     # Rarely rated items would make directions of their own, were they not held back.

@@ -32,7 +32,7 @@ def unit_rows(rng: np.random.Generator, rows: int, d: int, initial: str) -> Arra
     return np.asarray(X / np.sqrt(np.einsum("id,id->i", X, X))[:, None])
 
 
-class _Side(NamedTuple):
+class Side(NamedTuple):
     """One side's records, in the side's order, or batch by batch and in that order within each."""
 
     rows: Array
@@ -40,13 +40,13 @@ class _Side(NamedTuple):
     r: Array
 
     @classmethod
-    def of(cls, order: Order, centre: float, dtype: Any) -> _Side:
+    def of(cls, order: Order, centre: float, dtype: Any) -> Side:
         """The records as the kernels want them."""
         return cls(order.rows, order.cols, (order.values - centre).astype(dtype))
 
-    def empty(self) -> _Side:
+    def empty(self) -> Side:
         """Room for as many records."""
-        return _Side(*(np.empty_like(column) for column in self))
+        return Side(*(np.empty_like(column) for column in self))
 
 
 class GradientSteps:
@@ -65,8 +65,8 @@ class GradientSteps:
         self.threads = thread_count(threads)
         self.trace: list[TracePoint] = []
         self._count = max(1, round(len(data) / BATCH))
-        self._people = _Side.of(data.by_user, centre, self.dtype)
-        self._items = _Side.of(data.by_item, centre, self.dtype)
+        self._people = Side.of(data.by_user, centre, self.dtype)
+        self._items = Side.of(data.by_item, centre, self.dtype)
         self._dealt = (self._people.empty(), self._items.empty()) if self._count > 1 else None
 
     def start(self, d: int, initial: str) -> tuple[Array, Array]:
@@ -118,7 +118,7 @@ class GradientSteps:
         progress("perturbed training", passes, passes)
         return V
 
-    def _batches(self, *, with_people: bool) -> Iterator[tuple[_Side, _Side, int, int]]:
+    def _batches(self, *, with_people: bool) -> Iterator[tuple[Side, Side, int, int]]:
         """One pass in newly shuffled mini-batches: both sides and the records of each."""
         if self._dealt is None:
             yield self._people, self._items, 0, len(self.data)
@@ -135,7 +135,7 @@ class GradientSteps:
                 yield people, items, lo, hi
 
     def _adding(
-        self, side: _Side, lo: int, hi: int, own: Array, other: Array, rate: float,
+        self, side: Side, lo: int, hi: int, own: Array, other: Array, rate: float,
         out: Array, squared: Array,
     ) -> list[Callable[[], None]]:  # fmt: skip
         """Calls that together add the gradient of records lo..hi; no two touch one row."""
@@ -150,8 +150,15 @@ class GradientSteps:
     def _record(self, phase: str, step: int, squared: Array, limit: float) -> None:
         rmse = float(np.sqrt(squared.sum() / max(1, len(self.data))))
         if not rmse <= limit:  # also true for NaN
-            raise DivergenceError(
-                f"gamma = {self.gamma:g} diverges on this table ({phase} {step}): a step of "
-                f"gamma/|batch| is too long when a batch is small; try gamma = {self.gamma / 10:g}"
+            raise diverged(
+                self.gamma, phase, step, "of gamma/|batch| is too long when a batch is small"
             )
         self.trace.append(TracePoint(phase, step, rmse))
+
+
+def diverged(gamma: float, phase: str, step: int, why: str) -> DivergenceError:
+    """What to say when steps get nowhere; `why` says it of "a step"."""
+    return DivergenceError(
+        f"gamma = {gamma:g} diverges on this table ({phase} {step}): a step {why}; "
+        f"try gamma = {gamma / 10:g}"
+    )

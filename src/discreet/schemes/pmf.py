@@ -1,9 +1,9 @@
-"""PMF without privacy: objective (1) of the paper, by its gradient steps or exactly by ALS."""
+"""PMF without privacy: objective (1) of the paper by its gradient steps, by SGD or by ALS."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,37 @@ from discreet.ratings import Crowd, Ratings
 from discreet.recommend import FoldIn, typical_person
 from discreet.release import Release
 from discreet.scale import RatingScale
-from discreet.schemes.als import alternate, spectral_start
+from discreet.schemes.als import alternate, low_centre, spectral_start
 from discreet.schemes.gradient import GradientSteps, unit_rows
-from discreet.schemes.model import FactorModel
+from discreet.schemes.model import FactorModel, TracePoint
+from discreet.schemes.sgd import descend
 
 DTYPES = {"float32": np.float32, "float64": np.float64}
 Array = NDArray[Any]
+
+
+class _Settings(NamedTuple):
+    """What a solver is given."""
+
+    lambda_u: float
+    lambda_v: float
+    weighted: bool
+    initial: str
+    gamma: float = 1.0
+    passes: int = 1
+
+    @property
+    def ridges(self) -> tuple[float, float]:
+        """The regularisations of both sides."""
+        return self.lambda_u, self.lambda_v
+
+
+USUAL = {
+    "als": _Settings(0.05, 0.05, weighted=True, initial="spectral"),
+    "sgd": _Settings(0.04, 0.04, weighted=True, initial="spectral", gamma=0.025, passes=10),
+    "gradient": _Settings(0.01, 0.01, weighted=False, initial="signed", gamma=50.0, passes=50),
+}
+"""What each solver takes where nothing else is said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +64,7 @@ class PMF:
     """Probabilistic matrix factorization: min 1/2 sum (r - u.v)^2 + lambda_u/2 |U|^2 + ...
 
     `solver="als"` minimises exactly, half by half, and is a good factoriser with these defaults.
+    `solver="sgd"` steps rating by rating, of r - c with c low on the scale, and predicts best.
     `solver="gradient"` takes the paper's steps with its parameters (gamma = 50, lambda = 0.01,
     50 passes over mini-batches of 100,000, step gamma/|batch|, |u| <= 1).
 
@@ -49,17 +75,23 @@ class PMF:
     factors: int = 20
     solver: str = "als"
     lambda_u: float | None = None
-    """Regularisation of people: 0.05 per rating for ALS, 0.01 for gradient steps by default."""
+    """Regularisation of people: by default 0.05 per rating for ALS, 0.04 per rating for SGD, 0.01
+    for gradient steps."""
     lambda_v: float | None = None
     """Regularisation of items: likewise."""
     weighted: bool | None = None
-    """Whether a row's regularisation is multiplied by its number of ratings (ALS: yes)."""
+    """Whether a row's regularisation is multiplied by its number of ratings: a choice for ALS
+    (default: yes), always so for SGD, never for gradient steps."""
     sweeps: int = 10
-    gamma: float = 50.0
-    passes: int = 50
+    """Of ALS."""
+    gamma: float | None = None
+    """The length of steps: 50 for gradient steps, over the number of ratings in a batch; 0.025 for
+    the first of SGD, on any scale."""
+    passes: int | None = None
+    """Over all ratings: 50 of gradient steps, 10 of SGD."""
     initial: str | None = None
     """What to start from: random unit rows with "signed" (the gradient steps' default) or
-    "nonnegative" entries, or "spectral" (ALS's default), leading directions of the ratings."""
+    "nonnegative" entries, or "spectral" (the others'), leading directions of the ratings."""
     dtype: str = "float32"
     items: Items | None = None
     threads: int | None = None
@@ -74,61 +106,92 @@ class PMF:
     ) -> FactorModel:
         """Train; a specification is accepted, for comparisons, and protects nobody."""
         del spec
-        self._check()
+        settings = self._settings()
         data = over_catalogue(ratings, self.items)
         randomness = Randomness(seed)
-        lambda_u, lambda_v, weighted = self._regularisation()
-        dtype = np.dtype(DTYPES[self.dtype])
-        initial = self.initial or ("spectral" if self.solver == "als" else "signed")
-        if self.solver == "als":
-            rng, workers = randomness.training, thread_count(self.threads)
-            start = (
-                spectral_start(data, self.factors, rng, dtype, workers)
-                if initial == "spectral"
-                else unit_rows(rng, len(data.items), self.factors, initial).astype(dtype)
-            )
-            U, V, trace = alternate(
-                data,
-                start,
-                (lambda_u, lambda_v),
-                weighted=weighted,
-                sweeps=self.sweeps,
-                threads=self.threads,
-                progress=progress,
-            )
-        else:
-            steps = GradientSteps(data, self.gamma, randomness.training, dtype, self.threads)
-            U, V = steps.start(self.factors, initial)
-            U, V = steps.train(U, V, lambda_u, lambda_v, self.passes, progress)
-            trace = tuple(steps.trace)
+        solve = {"als": self._by_als, "sgd": self._by_sgd, "gradient": self._by_gradient}
+        mean, U, V, trace = solve[self.solver](data, settings, randomness.training, progress)
         if self.solver == "gradient":
             ridge = unit_ball_fold_in(data.scale, self.factors)
+        elif settings.weighted:
+            ridge = FoldIn(0.0, settings.lambda_u)
         else:
-            ridge = FoldIn(0.0, lambda_u) if weighted else FoldIn(lambda_u)
-        release = factor_release(data, self.items, V, ridge, self._certificate(randomness))
+            ridge = FoldIn(settings.lambda_u)
+        certificate = self._certificate(randomness)
+        release = factor_release(data, self.items, V, ridge, certificate, mean=mean)
         return FactorModel(release, data, U, trace, self.threads)
 
-    def _check(self) -> None:
-        require_count("factors", self.factors)
-        require_choice("solver", self.solver, ("als", "gradient"))
-        require_count("sweeps", self.sweeps)
-        require_count("passes", self.passes)
-        require_positive("gamma", self.gamma)
-        require_choice("initial", self.initial, (None, "signed", "nonnegative", "spectral"))
-        if self.initial == "spectral" and self.solver == "gradient":
-            raise ParameterError("initial='spectral' goes with solver='als' only")
-        require_choice("dtype", self.dtype, DTYPES)
-        if self.weighted and self.solver == "gradient":
-            raise ParameterError("weighted=True goes with solver='als' only")
+    def _by_als(
+        self, data: Ratings, own: _Settings, rng: np.random.Generator, progress: Progress
+    ) -> _Trained:
+        trained = alternate(
+            data,
+            self._first_items(data, own, rng),
+            own.ridges,
+            weighted=own.weighted,
+            sweeps=self.sweeps,
+            threads=self.threads,
+            progress=progress,
+        )
+        return _Trained(0.0, *trained)
 
-    def _regularisation(self) -> tuple[float, float, bool]:
-        usual = 0.05 if self.solver == "als" else 0.01
-        pair = [
-            require_nonnegative(name, usual if value is None else value)
-            for name, value in (("lambda_u", self.lambda_u), ("lambda_v", self.lambda_v))
-        ]
-        weighted = self.solver == "als" if self.weighted is None else self.weighted
-        return pair[0], pair[1], weighted
+    def _by_sgd(
+        self, data: Ratings, own: _Settings, rng: np.random.Generator, progress: Progress
+    ) -> _Trained:
+        centre, quarter = low_centre(data.scale), data.scale.span / 4
+        V = self._first_items(data, own, rng)
+        if own.initial == "spectral":  # everybody's first prediction is the middle of the scale
+            U = np.zeros((len(data.users), self.factors), dtype=V.dtype)
+            U[:, 0] = (data.scale.middle - centre) / quarter
+        else:
+            U = unit_rows(rng, len(data.users), self.factors, own.initial).astype(V.dtype)
+        trace = descend(
+            data,
+            U,
+            V,
+            own.ridges,
+            gamma=own.gamma,
+            passes=own.passes,
+            centre=centre,
+            rng=rng,
+            threads=self.threads,
+            progress=progress,
+        )
+        return _Trained(centre, U * V.dtype.type(quarter), V, trace)
+
+    def _by_gradient(
+        self, data: Ratings, own: _Settings, rng: np.random.Generator, progress: Progress
+    ) -> _Trained:
+        steps = GradientSteps(data, own.gamma, rng, DTYPES[self.dtype], self.threads)
+        U, V = steps.start(self.factors, own.initial)
+        U, V = steps.train(U, V, *own.ridges, own.passes, progress)
+        return _Trained(0.0, U, V, tuple(steps.trace))
+
+    def _first_items(self, data: Ratings, own: _Settings, rng: np.random.Generator) -> Array:
+        dtype, workers = np.dtype(DTYPES[self.dtype]), thread_count(self.threads)
+        if own.initial == "spectral":
+            return spectral_start(data, self.factors, rng, dtype, workers)
+        return unit_rows(rng, len(data.items), self.factors, own.initial).astype(dtype)
+
+    def _settings(self) -> _Settings:
+        """What was asked for, and the solver's usual settings for the rest."""
+        require_count("factors", self.factors)
+        require_choice("solver", self.solver, USUAL)
+        require_count("sweeps", self.sweeps)
+        require_choice("initial", self.initial, (None, "signed", "nonnegative", "spectral"))
+        require_choice("dtype", self.dtype, DTYPES)
+        usual = USUAL[self.solver]
+        asked = {name: getattr(self, name) for name in usual._fields}
+        settings = usual._replace(**{k: v for k, v in asked.items() if v is not None})
+        require_nonnegative("lambda_u", settings.lambda_u)
+        require_nonnegative("lambda_v", settings.lambda_v)
+        require_positive("gamma", settings.gamma)
+        require_count("passes", settings.passes)
+        if settings.initial == "spectral" and self.solver == "gradient":
+            raise ParameterError("initial='spectral' goes with solver='als' and 'sgd' only")
+        if settings.weighted != usual.weighted and self.solver != "als":
+            raise ParameterError(f"weighted={settings.weighted} goes with solver='als' only")
+        return settings
 
     def _certificate(self, randomness: Randomness) -> Certificate:
         return Certificate(
@@ -145,6 +208,15 @@ class PMF:
             sampler="none",
             entropy=randomness.entropy,
         )
+
+
+class _Trained(NamedTuple):
+    """Ratings are predicted as mean + u . v."""
+
+    mean: float
+    U: Array
+    V: Array
+    trace: tuple[TracePoint, ...]
 
 
 def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
