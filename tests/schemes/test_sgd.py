@@ -11,7 +11,7 @@ from tests.conftest import random_ratings
 
 def test_a_pass_takes_every_rating_once_and_a_round_shares_nobody_and_nothing() -> None:
     data = random_ratings(60, 40, 900, seed=1)
-    blocks = _Blocks.of(data, 2.0, np.float32, np.random.default_rng(0))
+    blocks = _Blocks.of(data, 2.0, np.float32, np.random.default_rng(0), threads=2)
     rows, cols, r = blocks.records
     taken = []
     for shift in range(GRID):

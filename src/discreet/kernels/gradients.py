@@ -28,6 +28,21 @@ def deal(pile_of, piles, rows, cols, r, rows_out, cols_out, r_out):  # type: ign
     return ptr
 
 
+@njit(cache=True, nogil=True)
+def shuffle(lo, hi, rows, cols, r, seed):  # type: ignore[no-untyped-def]
+    """Put records lo..hi in a random order."""
+    state = np.uint64(seed) | np.uint64(1)
+    for k in range(hi - 1, lo, -1):
+        # Marsaglia's generator of 64 bits: quick, and an order keeps no secret.
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        j = lo + np.int64(((state >> np.uint64(32)) * np.uint64(k - lo + 1)) >> np.uint64(32))
+        rows[k], rows[j] = rows[j], rows[k]
+        cols[k], cols[j] = cols[j], cols[k]
+        r[k], r[j] = r[j], r[k]
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _row_gradient(x, other, cols, r, lo, hi, total):  # type: ignore[no-untyped-def]
     """total <- sum over lo <= k < hi of e_k z_k, e_k = r_k - x . z_k; returns the sum of e_k^2."""

@@ -52,8 +52,9 @@ def _turn(lo, hi, ptr, cols, values, place, rows_out, values_out):  # type: igno
 
 @njit(cache=True, nogil=True)
 def _take(lo, hi, source, order, out):  # type: ignore[no-untyped-def]
-    for k in range(lo, hi):
-        out[k] = source[order[k]]
+    some, taken = order[lo:hi], out[lo:hi]
+    for k in range(len(some)):
+        taken[k] = source[np.uint64(some[k])]
 
 
 def _places(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.gradients import deal, take_steps
+from discreet.kernels.gradients import deal, shuffle, take_steps
+from discreet.kernels.tables import take
 from discreet.kernels.threads import run_all, thread_count
 from discreet.progress import Progress
 from discreet.ratings import Ratings
@@ -17,9 +19,6 @@ from discreet.schemes.model import TracePoint
 
 GRID = 8
 """People and items are in so many groups each, however many the threads: these change no result."""
-_PILES = 256
-"""Piles of each block's ratings, one after another: what follows a rating is seldom of the same
-person, whose factors would have to be waited for."""
 _HOPELESS = 1e3
 """No useful model has such an error, in quarters of the scale; a diverging one passes it soon."""
 
@@ -33,16 +32,30 @@ class _Blocks(NamedTuple):
     ptr: NDArray[np.int64]
 
     @classmethod
-    def of(cls, data: Ratings, centre: float, dtype: Any, rng: np.random.Generator) -> _Blocks:
-        """Ratings as quarters of the scale above the centre."""
+    def of(
+        cls, data: Ratings, centre: float, dtype: Any, rng: np.random.Generator, threads: int
+    ) -> _Blocks:
+        """Ratings as quarters of the scale above the centre, in random order within each block.
+
+        Two in a row are seldom of one person or one item, whose factors had to be waited for.
+        """
         people, items = (_groups(order.ptr) for order in (data.by_user, data.by_item))
-        piles = rng.integers(_PILES, size=len(data), dtype=np.uint16)
-        piles += (people[data.user] * GRID + items[data.item]) * np.uint16(_PILES)
         records = Side.of(data.by_user, centre, dtype)
         np.divide(records.r, data.scale.span / 4, out=records.r)
+        block_of = take(people, records.rows, threads)
+        block_of *= GRID
+        block_of += take(items, records.cols, threads)
         dealt = records.empty()
-        ptr = deal(piles, GRID * GRID * _PILES, *records, *dealt)
-        return cls(dealt, ptr[::_PILES])
+        ptr = deal(block_of, GRID * GRID, *records, *dealt)
+        seeds = rng.integers(2**63, size=GRID * GRID)
+        run_all(
+            [
+                partial(shuffle, lo, hi, *dealt, seed)
+                for (lo, hi), seed in zip(pairwise(ptr.tolist()), seeds, strict=True)
+            ],
+            threads,
+        )
+        return cls(dealt, ptr)
 
     def round(self, shift: int) -> list[tuple[int, int]]:
         """The ranges of blocks of which no two have a person or an item in common."""
@@ -50,10 +63,10 @@ class _Blocks(NamedTuple):
         return [(int(self.ptr[block]), int(self.ptr[block + 1])) for block in blocks]
 
 
-def _groups(ptr: NDArray[np.int64]) -> NDArray[np.uint16]:
+def _groups(ptr: NDArray[np.int64]) -> NDArray[np.uint8]:
     """The group of each row; all groups have about as many records."""
     groups = ptr[:-1] * GRID // max(1, ptr[-1])
-    return np.asarray(np.minimum(groups, GRID - 1), dtype=np.uint16)  # empty rows come last
+    return np.asarray(np.minimum(groups, GRID - 1), dtype=np.uint8)  # empty rows come last
 
 
 def descend(
@@ -75,7 +88,7 @@ def descend(
     rating regularises its person and item, which therefore are so by their numbers of ratings.
     """
     workers, number = thread_count(threads), U.dtype.type
-    blocks = _Blocks.of(data, centre, U.dtype, rng)
+    blocks = _Blocks.of(data, centre, U.dtype, rng, workers)
     trace = []
     for step in range(1, passes + 1):
         progress("SGD", step - 1, passes)
