@@ -42,6 +42,7 @@ PEERS = {
     "spark": ("pyspark==4.0.1 pandas pyarrow", "pyspark"),
 }
 OURS = "discreet"
+BY_SGD = "discreet by SGD"
 
 
 def environment(peer: str, folder: Path) -> Path:
@@ -71,7 +72,7 @@ def import_seconds(python: Path, module: str) -> float:
 
 def run(name: str, python: Path, folder: Path, epochs: list[int]) -> dict[str, Any]:
     """One round of one library."""
-    script = HERE / "peers" / f"run_{name}.py"
+    script = HERE / "peers" / f"run_{'discreet_sgd' if name == BY_SGD else name}.py"
     done = subprocess.run(
         [python, script, folder, ",".join(map(str, epochs))],
         capture_output=True,
@@ -153,7 +154,11 @@ def draw(results: dict[str, dict[str, Any]], target: float, title: str, path: Pa
             errors = np.minimum.accumulate(errors)
             worst = max(worst, float(errors.min()))
             axes.step(
-                seconds, errors, where="post", label=name, linewidth=2.5 if name == OURS else 1.3
+                seconds,
+                errors,
+                where="post",
+                label=name,
+                linewidth=2.5 if name in (OURS, BY_SGD) else 1.3,
             )
         axes.axhline(target, color="0.5", linewidth=0.8, linestyle=":")
         axes.set(xscale="log", xlabel="training time, seconds", ylabel="test RMSE", title=title)
@@ -185,8 +190,9 @@ def main() -> None:
     chosen = given.only or [p for p in PEERS if p != "spark" or given.with_spark]
     folder = given.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    pythons = {OURS: Path(sys.executable)} | {p: environment(p, folder) for p in chosen}
-    modules = {OURS: "discreet"} | {p: PEERS[p][1] for p in chosen}
+    own = dict.fromkeys((OURS, BY_SGD), Path(sys.executable))
+    pythons = own | {p: environment(p, folder) for p in chosen}
+    modules = dict.fromkeys(own, "discreet") | {p: PEERS[p][1] for p in chosen}
     data = datasets.load_ratings(given.data)
     train, test = one_fold(data, 0, 10, seed=0)
     np.savez(

@@ -1,4 +1,4 @@
-"""How near the kernels are to the machine: gradient and ALS sweep, by factors and threads.
+"""How near the kernels are to the machine: gradient, SGD and ALS, by factors and threads.
 
     python benchmarks/kernels.py
 
@@ -22,6 +22,7 @@ from discreet.ratings import Ratings
 from discreet.schemes.als import solve_side
 from discreet.schemes.dppmf import PDPPMF
 from discreet.schemes.gradient import GradientSteps
+from discreet.schemes.sgd import Blocks
 
 
 def gradient(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
@@ -57,6 +58,16 @@ def als(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
     return work
 
 
+def sgd(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
+    """A step for every rating, one after another."""
+    rng = np.random.default_rng(0)
+    U = rng.normal(0, 0.2, (len(data.users), d)).astype(dtype)
+    V = rng.normal(0, 0.2, (len(data.items), d)).astype(dtype)
+    blocks = Blocks.of(data, 2.0, np.dtype(dtype), rng, threads)
+    sizes = (dtype(0.01), dtype(0.9996), dtype(0.9996))
+    return lambda: blocks.walk(range(blocks.groups), U, V, threads, *sizes)
+
+
 def epoch(data: Ratings, threads: int) -> float:
     """One pass of the paper's mini-batch steps."""
     steps = GradientSteps(data, 50.0, np.random.default_rng(0), np.float32, threads)
@@ -81,20 +92,17 @@ def compare(name: str, data: Ratings, sizes: tuple[int, ...], repeats: int, peak
     print(f"{name}: {len(data):,} ratings; milliseconds (share of the matrix product's speed)")
     for d in sizes:
         for threads in (1, 2):
-            both = least(gradient(data, threads, np.float32, d), repeats)
-            sweep = least(als(data, threads, np.float32, d), repeats)
-            shares = [
-                flops / time / peak
-                for flops, time in (
-                    (2 * len(data) * 4 * d, both),
-                    (2 * len(data) * d * (d + 1) + rows * d**3 / 3, sweep),
-                )
-            ]
-            print(
-                f"  d={d:<3} {threads} thread(s): gradient of both sides {1e3 * both:8.1f} "
-                f"({shares[0]:4.0%})   ALS sweep {1e3 * sweep:8.1f} ({shares[1]:4.0%})",
-                flush=True,
-            )
+            pair = 2 * len(data) * 4 * d
+            squares = 2 * len(data) * d * (d + 1) + rows * d**3 / 3
+            line = f"  d={d:<3} {threads} thread(s):"
+            for what, work, flops in (
+                ("gradient of both sides", gradient, pair),
+                ("SGD, a pass", sgd, pair),
+                ("ALS, a sweep", als, squares),
+            ):
+                time = least(work(data, threads, np.float32, d), repeats)
+                line += f"   {what} {1e3 * time:8.1f} ({flops / time / peak:4.0%})"
+            print(line, flush=True)
 
 
 def main() -> None:

@@ -31,6 +31,4 @@ class Discreet:
 
 
 if __name__ == "__main__":
-    from importlib.metadata import version
-
-    measure(Discreet(), version("discreet"))
+    measure(Discreet(), dc.__version__)

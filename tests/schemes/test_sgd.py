@@ -5,16 +5,16 @@ import numpy as np
 from discreet.ratings import Ratings
 from discreet.scale import RatingScale
 from discreet.schemes.pmf import PMF
-from discreet.schemes.sgd import GRID, _Blocks
+from discreet.schemes.sgd import Blocks
 from tests.conftest import random_ratings
 
 
 def test_a_pass_takes_every_rating_once_and_a_round_shares_nobody_and_nothing() -> None:
     data = random_ratings(60, 40, 900, seed=1)
-    blocks = _Blocks.of(data, 2.0, np.float32, np.random.default_rng(0), threads=2)
+    blocks = Blocks.of(data, 2.0, np.float32, np.random.default_rng(0), threads=2)
     rows, cols, r = blocks.records
     taken = []
-    for shift in range(GRID):
+    for shift in range(blocks.groups):
         round_ = [np.arange(lo, hi) for lo, hi in blocks.round(shift)]
         taken += round_
         for side in (rows, cols):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,37 +18,39 @@ from discreet.ratings import Ratings
 from discreet.schemes.gradient import Side, diverged
 from discreet.schemes.model import TracePoint
 
-GRID = 8
-"""People and items are in so many groups each, however many the threads: these change no result."""
 _HOPELESS = 1e3
 """No useful model has such an error, in quarters of the scale; a diverging one passes it soon."""
 
 Array = NDArray[Any]
 
 
-class _Blocks(NamedTuple):
+class Blocks(NamedTuple):
     """The ratings of every group of people on every group of items."""
 
     records: Side
     ptr: NDArray[np.int64]
+    groups: int
+    """Of people, and of items: at most so many threads find work."""
 
     @classmethod
     def of(
         cls, data: Ratings, centre: float, dtype: Any, rng: np.random.Generator, threads: int
-    ) -> _Blocks:
+    ) -> Blocks:
         """Ratings as quarters of the scale above the centre, in random order within each block.
 
         Two in a row are seldom of one person or one item, whose factors had to be waited for.
         """
-        people, items = (_groups(order.ptr) for order in (data.by_user, data.by_item))
+        # By the table's size, not by the number of threads, which must not change a result.
+        groups = 8 if len(data) < 1 << 22 else 16
+        people, items = (_groups(order.ptr, groups) for order in (data.by_user, data.by_item))
         records = Side.of(data.by_user, centre, dtype)
         np.divide(records.r, data.scale.span / 4, out=records.r)
         block_of = take(people, records.rows, threads)
-        block_of *= GRID
+        block_of *= groups
         block_of += take(items, records.cols, threads)
         dealt = records.empty()
-        ptr = deal(block_of, GRID * GRID, *records, *dealt)
-        seeds = rng.integers(2**63, size=GRID * GRID)
+        ptr = deal(block_of, groups**2, *records, *dealt)
+        seeds = rng.integers(2**63, size=groups**2)
         run_all(
             [
                 partial(shuffle, lo, hi, *dealt, seed)
@@ -55,18 +58,28 @@ class _Blocks(NamedTuple):
             ],
             threads,
         )
-        return cls(dealt, ptr)
+        return cls(dealt, ptr, groups)
 
     def round(self, shift: int) -> list[tuple[int, int]]:
         """The ranges of blocks of which no two have a person or an item in common."""
-        blocks = [row * GRID + (row + shift) % GRID for row in range(GRID)]
+        blocks = [row * self.groups + (row + shift) % self.groups for row in range(self.groups)]
         return [(int(self.ptr[block]), int(self.ptr[block + 1])) for block in blocks]
 
+    def walk(self, shifts: Iterable[int], U: Array, V: Array, threads: int, *sizes: Any) -> float:
+        """A step for every rating of these rounds; the sum of the squared errors before each."""
+        squared = 0.0
+        for shift in shifts:
+            calls = [
+                partial(take_steps, *r, *self.records, U, V, *sizes) for r in self.round(shift)
+            ]
+            squared += sum(run_all(calls, threads))
+        return squared
 
-def _groups(ptr: NDArray[np.int64]) -> NDArray[np.uint8]:
+
+def _groups(ptr: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
     """The group of each row; all groups have about as many records."""
-    groups = ptr[:-1] * GRID // max(1, ptr[-1])
-    return np.asarray(np.minimum(groups, GRID - 1), dtype=np.uint8)  # empty rows come last
+    group = ptr[:-1] * count // max(1, ptr[-1])
+    return np.asarray(np.minimum(group, count - 1), dtype=np.uint8)  # empty rows come last
 
 
 def descend(
@@ -88,17 +101,13 @@ def descend(
     rating regularises its person and item, which therefore are so by their numbers of ratings.
     """
     workers, number = thread_count(threads), U.dtype.type
-    blocks = _Blocks.of(data, centre, U.dtype, rng, workers)
+    blocks = Blocks.of(data, centre, U.dtype, rng, workers)
     trace = []
     for step in range(1, passes + 1):
         progress("SGD", step - 1, passes)
         rate = gamma * (1 - (step - 1) / passes)
         sizes = (number(rate), *(number(1 - rate * ridge) for ridge in ridges))
-        squared = 0.0
-        for shift in rng.permutation(GRID).tolist():
-            ranges = blocks.round(shift)
-            calls = [partial(take_steps, *r, *blocks.records, U, V, *sizes) for r in ranges]
-            squared += sum(run_all(calls, workers))
+        squared = blocks.walk(rng.permutation(blocks.groups).tolist(), U, V, workers, *sizes)
         rmse = float(np.sqrt(squared / max(1, len(data))))
         if not rmse <= _HOPELESS:  # also true for NaN
             raise diverged(gamma, "SGD pass", step, "is too long")

@@ -1,0 +1,22 @@
+"""This library: PMF by stochastic gradient descent, as most peers do."""
+
+from dataclasses import replace
+
+from run_discreet import Discreet
+from task import FACTORS, THREADS, measure
+
+import discreet as dc
+
+
+class Stochastic(Discreet):
+    regularisations = (0.03, 0.04, 0.05)
+
+    def fit(self, table, regularisation, epochs):
+        return dc.PMF(
+            factors=FACTORS, solver="sgd", lambda_u=regularisation, lambda_v=regularisation,
+            passes=epochs, threads=THREADS,
+        ).fit(replace(table), seed=0)  # fmt: skip
+
+
+if __name__ == "__main__":
+    measure(Stochastic(), dc.__version__)
