@@ -1,6 +1,8 @@
 import contextlib
+import copy
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,10 +44,54 @@ def test_a_table_and_its_copies_are_read_only_and_what_it_was_made_of_is_not(
 ) -> None:
     own = np.array(small.rating)
     made = replace(small, rating=own)
-    for each in (made, pickle.loads(pickle.dumps(made))):
+    assert len(made.user) == len(made.by_item.cols)  # computed now, and not copied below
+    for each in (made, pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
         columns = (each.user, each.item, each.rating, *each.by_user, *each.by_item)
         assert not any(column.flags.writeable for column in columns)
     assert own.flags.writeable
+
+
+def test_a_table_in_order_is_not_changed_through_what_it_was_made_of() -> None:
+    ids, ratings, times = np.array([1, 2, 3]), np.array([1.1, 2, 3]), np.array([10, 20, 30])
+    columns = {"user": ids, "item": ids, "rating": ratings, "timestamp": times}
+    tables = [Ratings.from_frame(frame) for frame in (pl.DataFrame(columns), pd.DataFrame(columns))]
+    ratings[0], times[0] = 99, -5
+    for each in tables:
+        assert each.rating.tolist() == [1.1, 2, 3]
+        assert each.timestamp is not None
+        assert each.timestamp.tolist() == [10, 20, 30]
+
+
+@pytest.mark.parametrize("ptr", [[0, 2], [1, 2, 3], [0, 1, 2], [0, 4, 3]])
+def test_pointers_that_do_not_fit_are_refused(ptr: list[int]) -> None:
+    with pytest.raises(DataError, match="ptr must ascend from 0"):
+        replace(Ratings.from_frame(table()), ptr=np.array(ptr))
+
+
+@pytest.mark.parametrize("mask", [[True], [2, 1, 0], [[True, True, False]]])
+def test_a_subset_needs_a_truth_value_for_every_record(mask: list[Any]) -> None:
+    with pytest.raises(DataError, match="true or false for each record"):
+        Ratings.from_frame(table()).subset(np.array(mask))
+
+
+@pytest.mark.parametrize(
+    "users", [[7, 6, 5], [2**62, -5, 7], ["c", "b", "a"], ["10", "9", "1"], [0, 0, 5]]
+)
+@pytest.mark.parametrize("items", [[3, 9, 8], ["z", "y", "x"], [-(2**62), 5, 2**61]])
+def test_any_ids_out_of_order_and_in_parts_are_put_in_order(
+    users: list[Any], items: list[Any]
+) -> None:
+    frame = pl.DataFrame({"user": users, "item": items, "rating": [1, 2, 3]})
+    expected = frame.sort("user", "item").cast({"rating": pl.Float32}).rows()
+    parts = pl.concat([frame[:1], frame[1:2], frame[2:]], rechunk=False)
+    for each in (frame, parts):
+        assert Ratings.from_frame(each).to_frame().rows() == expected
+
+
+def test_texts_over_a_catalogue_of_integers_stay_in_order() -> None:
+    texts = table(item=["10", "9", "8"], user=["a", "a", "a"], epsilon=[0.1, 0.2, 0.3])
+    moved = Ratings.from_frame(texts).with_items(Ids.of([8, 9, 10], "item"))
+    assert moved.to_frame().rows() == [("a", 8, 3.0, 0.3), ("a", 9, 4.0, 0.2), ("a", 10, 5.0, 0.1)]
 
 
 def test_polars_pandas_and_arrow_give_the_same_table() -> None:
@@ -112,6 +158,8 @@ def test_the_latest_of_a_pair_is_kept_on_request() -> None:
     frame = table(user=["a", "a", "a"], timestamp=[30, 20, 10])
     kept = Ratings.from_frame(frame, keep="last")
     assert kept.to_frame().rows() == [("a", 1, 3.0, 10), ("a", 2, 5.0, 30)]
+    same = Ratings.from_frame(frame.with_columns(timestamp=20), keep="last")
+    assert same.to_frame().rows() == [("a", 1, 3.0, 20), ("a", 2, 4.0, 20)]  # the later row
     with pytest.raises(DataError, match="needs a timestamp column"):
         Ratings.from_frame(frame.drop("timestamp"), keep="last")
 

@@ -103,7 +103,7 @@ def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.f
     compact, within, exact = narrowed(column_parts(given), scale.lo, scale.hi, thread_count(None))
     if within and exact:
         return compact
-    values = given.cast(pl.Float64).to_numpy()
+    values = given.cast(pl.Float64).to_numpy(writable=True)  # not the caller's memory
     if not within:
         row = int(np.argmin((values >= scale.lo) & (values <= scale.hi)))  # false for NaN as well
         raise DataError(
@@ -140,7 +140,7 @@ def timestamps(column: pl.Series, where: Where) -> NDArray[np.int64]:
         column = _parsed_times(column.alias("time"), where)
     seconds = column.cast(pl.Int64, strict=False) if column.dtype.is_integer() else None
     if seconds is not None and not seconds.null_count():
-        return seconds.to_numpy()
+        return seconds.to_numpy(writable=True)  # not the caller's memory
     values = numbers(column, "timestamp", where).to_numpy()
     good = np.abs(values) < 2**53  # false for NaN as well
     if not good.all():

@@ -183,7 +183,9 @@ class Keys(NamedTuple):
 
     def named(self, known: NDArray[Any]) -> Ids:
         """The ids of the distinct keys in ascending order."""
-        return self.ids or Ids(pl.Series(self.what, known, dtype=pl.Int64))
+        if self.ids is not None:
+            return self.ids
+        return Ids(pl.Series(self.what, known, dtype=pl.Int64))
 
 
 def _written_integers(texts: pl.Series) -> pl.Series | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -23,7 +23,7 @@ from discreet.columns import (
 from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, Keys, id_column
 from discreet.kernels.numbering import Column, rows_ascend, rows_of
-from discreet.kernels.pairs import sort_pairs
+from discreet.kernels.pairs import PairTwiceError, sort_pairs
 from discreet.kernels.tables import read_only, sort_column, take, turned
 from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
@@ -116,10 +116,18 @@ class Ratings:
     scale: RatingScale
 
     def __post_init__(self) -> None:
+        # Kernels follow the pointers without looking.
+        ends = len(self.ptr) == len(self.users) + 1 and (self.ptr[0], self.ptr[-1])
+        if ends != (0, len(self.item)) or (self.ptr[1:] < self.ptr[:-1]).any():
+            raise DataError("ptr must ascend from 0 to the number of records, a step a person")
         for name in ("ptr", *COLUMNS[1:]):
             column = getattr(self, name)
             if column is not None:
                 object.__setattr__(self, name, read_only(column))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the table holds, without what was computed from it."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -138,9 +146,9 @@ class Ratings:
         """Check a Polars, pandas or Arrow table and take it over.
 
         `columns` maps our names (user, item, rating, epsilon, timestamp) to the table's;
-        `keep="last"` keeps the latest record (by timestamp) of a pair that occurs more than
-        once, which otherwise is an error. `text_ids` makes texts of integer ids, as all ids in
-        a text file are.
+        `keep="last"` keeps the latest record (by timestamp, of equal ones the last) of a pair that
+        occurs more than once, which otherwise is an error. `text_ids` makes texts of integer ids,
+        as all ids in a text file are.
         """
         require_choice("keep", keep, (None, "last"))
         table = as_polars(frame)
@@ -163,10 +171,15 @@ class Ratings:
             )
         people = Keys.of(ids[0], text=text_ids)
         items, item = Ids.factorise(ids[1], text=text_ids)
-        moved = _in_order(people.column, item, len(items), (rating, epsilon, timestamp))
-        if moved is None:
-            user, again = (Keys.of(column, text=text_ids).column.whole for column in ids)
-            kept = _one_of_each_pair(user, again, timestamp, keep, where)
+        try:
+            moved = _in_order(people.column, item, len(items), (rating, epsilon, timestamp))
+        except PairTwiceError as twice:
+            user = people.column.whole
+            again = Keys.of(ids[1], text=text_ids).column.whole  # the items' rows have been moved
+            if keep is None:
+                raise _two_of_one_pair(np.flatnonzero(user == twice.first), again, where) from None
+            assert timestamp is not None
+            kept = _latest_of_each_pair(user, again, timestamp)
             return cls.from_frame(table[kept], columns, scale=scale, text_ids=text_ids)
         users, (rating, epsilon, timestamp) = people.named(moved.known), moved.columns
         return cls(users, items, moved.ptr, item, rating, epsilon, timestamp, scale)
@@ -202,14 +215,20 @@ class Ratings:
 
     def subset(self, mask: NDArray[np.bool_]) -> Ratings:
         """The records where mask is true; users and items keep their row numbers."""
+        if mask.dtype != np.bool_ or mask.shape != self.item.shape:
+            raise DataError("a subset needs true or false for each record of the table")
         kept = np.flatnonzero(mask)
+        return self._taken(kept, np.searchsorted(kept, self.ptr))
+
+    def _taken(self, records: Integers, ptr: Integers) -> Ratings:
+        """These records, given where each person's start."""
         return replace(
             self,
-            ptr=np.searchsorted(kept, self.ptr),
-            item=self.item[kept],
-            rating=self.rating[kept],
-            epsilon=None if self.epsilon is None else self.epsilon[kept],
-            timestamp=None if self.timestamp is None else self.timestamp[kept],
+            ptr=ptr,
+            item=self.item[records],
+            rating=self.rating[records],
+            epsilon=None if self.epsilon is None else self.epsilon[records],
+            timestamp=None if self.timestamp is None else self.timestamp[records],
         )
 
     def of_some_people(self, count: int, seed: int = 0) -> Ratings:
@@ -226,7 +245,11 @@ class Ratings:
         item = place[self.item]
         inside = item >= 0
         kept = self if inside.all() else self.subset(inside)
-        return replace(kept, items=catalogue, item=item[inside])
+        moved = replace(kept, items=catalogue, item=item[inside])
+        if rows_ascend(moved.ptr, moved.item, thread_count(None)):
+            return moved
+        # Texts of integers come in another order than the integers of a catalogue.
+        return moved._taken(np.lexsort((moved.item, moved.user)), moved.ptr)
 
     def held(self, prepare: Callable[[Ratings], T]) -> HeldHere[T]:
         """The table as one set of people."""
@@ -257,8 +280,8 @@ class _Moved(NamedTuple):
 
 def _in_order(
     people: Column, item: NDArray[np.int32], items: int, columns: Sequence[Any]
-) -> _Moved | None:
-    """Put records in the order of people, then items; None if somebody rated an item twice.
+) -> _Moved:
+    """Put records in the order of people, then items; an error if somebody rated an item twice.
 
     `item` is moved in place, and so may be the first of the other columns.
     """
@@ -272,8 +295,6 @@ def _in_order(
     alone = rating.dtype == np.float32 and all(column is None for column in others)
     carried = rating if alone else np.arange(len(item), dtype=np.uint32)
     counts = sort_pairs(people, item, items, carried)
-    if counts is None:
-        return None
     known = np.flatnonzero(counts)
     ptr = np.concatenate([[0], np.cumsum(counts[known], dtype=np.int64)])
     if not alone:
@@ -281,23 +302,24 @@ def _in_order(
     return _Moved(known + people.base, ptr, columns)
 
 
-def _one_of_each_pair(
-    user: NDArray[np.integer[Any]],
-    item: NDArray[np.integer[Any]],
-    timestamp: NDArray[np.int64] | None,
-    keep: str | None,
-    where: Where,
+def _two_of_one_pair(
+    rows: NDArray[np.int64], item: NDArray[np.integer[Any]], where: Where
+) -> DataError:
+    """What to say where one person's rows of a table name an item twice."""
+    order = rows[np.argsort(item[rows], kind="stable")]
+    first = int(np.argmax(np.diff(item[order]) == 0))
+    return DataError(
+        f"two ratings of one pair: row {order[first] + 1} and again "
+        f"{where(int(order[first + 1]))}; remove one, or keep the latest with "
+        "keep='last' (--keep last), which needs a timestamp column"
+    )
+
+
+def _latest_of_each_pair(
+    user: NDArray[np.integer[Any]], item: NDArray[np.integer[Any]], timestamp: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Which rows of a table to keep, where some pair occurs more than once, or an error."""
-    if keep is None:
-        order = np.lexsort((item, user))
-        again = int(np.argmax((np.diff(user[order]) == 0) & (np.diff(item[order]) == 0)))
-        raise DataError(
-            f"two ratings of one pair: row {order[again] + 1} and again "
-            f"{where(int(order[again + 1]))}; remove one, or keep the latest with "
-            "keep='last' (--keep last), which needs a timestamp column"
-        )
-    assert timestamp is not None
+    """Which rows of a table to keep, in the order of people and items."""
     order = np.lexsort((timestamp, item, user))
     u, i = user[order], item[order]
-    return np.sort(order[np.append((u[1:] != u[:-1]) | (i[1:] != i[:-1]), True)])
+    last = np.append((u[1:] != u[:-1]) | (i[1:] != i[:-1]), True)
+    return np.asarray(order[last])

@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.kernels import numbering, pairs, reference, tables
@@ -36,8 +36,7 @@ def test_a_turned_table_holds_the_same_records(threads: int) -> None:
 def sorted_pairs(first: Any, second: Any, size: int, threads: int = 1) -> Any:
     """What `sort_pairs` makes of a copy, places being carried."""
     second, places = second.copy(), np.arange(len(second), dtype=np.uint32)
-    counts = pairs.sort_pairs(numbering.Column(first, threads), second, size, places)
-    return counts, second, places
+    return pairs.sort_pairs(numbering.Column(first, threads), second, size, places), second, places
 
 
 @given(st.sets(st.tuples(st.integers(-70, 5000), st.integers(0, 99)), min_size=1), st.booleans())
@@ -45,10 +44,12 @@ def test_pairs_are_sorted_as_their_twin_sorts_them(drawn: Any, twice: bool) -> N
     first, second = np.array(list(drawn) + list(drawn)[:twice]).T
     second = second.astype(np.int32)
     for size in (100, 10_000, 2**31 - 1):  # rows are ranked by bits, or by comparing
-        counts, moved, order = sorted_pairs([first], second, size)
         if twice:
-            assert counts is None
+            with pytest.raises(pairs.PairTwiceError) as error:
+                sorted_pairs([first], second, size)
+            assert error.value.first == first[0]
         else:
+            counts, moved, order = sorted_pairs([first], second, size)
             assert (order == reference.pair_order(first, second)).all()
             assert (moved == second[order]).all()
             assert (counts == np.bincount(first - first.min())).all()
@@ -65,11 +66,16 @@ def test_many_pairs_are_sorted(threads: int, spread: int) -> None:
     assert (order == reference.pair_order(first, second)).all()
     assert (moved == second[order]).all()
     assert (counts == np.bincount(first - first.min())).all()
-    second[len(second) // 2] = second[first == first[len(second) // 2]][-1]
-    assert sorted_pairs(parts, second, 3000, threads)[0] is None
+    for place in (len(second) // 2, len(second) // 3):
+        second[place] = second[first == first[place]][-1]
+    with pytest.raises(pairs.PairTwiceError) as error:
+        sorted_pairs(parts, second, 3000, threads)
+    assert error.value.first == min(first[len(second) // 2], first[len(second) // 3])
 
 
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5))), st.booleans())
+@example([[1], [0]], False)
+@example([[5], [5], [1]], False)
 def test_distinct_integers_are_those_of_numpy(values: list[list[int]], ascending: bool) -> None:
     flat = [value for part in values for value in part]
     whole = sorted(flat) if ascending else flat

@@ -153,14 +153,14 @@ class Column:
     """A column of integers, scanned once: `ascends` says whether they are in order."""
 
     def __init__(self, parts: Sequence[Array], threads: int = 1) -> None:
-        self.parts, self.threads = parts, threads
-        self.shares = _shares(parts, threads)
+        self.parts, self.threads = [read_only(part) for part in parts], threads
+        self.shares = _shares(self.parts, threads)
         self.count = sum(map(len, parts))
         found = _on_shares(lambda piece: _scan(*piece[:3]), self.shares)
         leasts, mosts, ascending, self._runs = list(zip(*found, strict=True)) or [()] * 4
         self.base, self.top = min(leasts, default=0), max(mosts, default=-1)
         self.ascends = all(ascending) and all(map(le, mosts, leasts[1:]))
-        # A piece's first value is a new one, or that which the piece before ended with.
+        # If they ascend, a piece's first value is new, or that which the piece before ended with.
         self._new = [True, *map(lt, mosts, leasts[1:])]
 
     @property

@@ -23,6 +23,17 @@ U = np.uint64
 _BUCKET_BITS = 10
 _LINE = 8
 """Records in a line of the caches."""
+_COMPARED = 2
+"""Comparing every two of n numbers is quicker than setting bits if n^2 is below so many times the
+words of bits (measured with 5,000 to 1,000,000 bits)."""
+
+
+class PairTwiceError(Exception):
+    """A pair occurs twice; with the first number of the first such pair."""
+
+    def __init__(self, first: int) -> None:
+        super().__init__("a pair occurs twice")
+        self.first = first
 
 
 @njit(cache=True, nogil=True)
@@ -85,7 +96,7 @@ def _rank_by_comparing(row, numbers, second, carried):  # type: ignore[no-untype
 
 @njit(cache=True, nogil=True)
 def _sort(lo, hi, ptr, records, bits, size, counts, second, carried):  # type: ignore[no-untyped-def]
-    """Sort buckets lo..hi and count every first number; False if a pair occurs twice."""
+    """Sort buckets lo..hi and count every first number; the first that has a pair twice, or -1."""
     most = 0
     for bucket in range(lo, hi):
         most = max(most, ptr[bucket + 1] - ptr[bucket])
@@ -94,7 +105,7 @@ def _sort(lo, hi, ptr, records, bits, size, counts, second, carried):  # type: i
     set_bits, before = np.empty(words, dtype=np.uint64), np.empty(words, dtype=np.uint64)
     place = np.empty(counts.shape[1], dtype=np.uint64)
     alone = (U(1) << (bits + U(32))) - U(1)
-    distinct = True
+    twice = -1
     for bucket in range(lo, hi):
         start = ptr[bucket]
         some = records[start : ptr[bucket + 1]]
@@ -116,21 +127,23 @@ def _sort(lo, hi, ptr, records, bits, size, counts, second, carried):  # type: i
             end = np.int64(place[row])
             own = by_row[end - n : end]
             outs = second[start + end - n : start + end], carried[start + end - n : start + end]
-            if n * n < 16 * words:
-                distinct &= _rank_by_comparing(own, numbers, *outs)
+            if n * n < _COMPARED * words:
+                distinct = _rank_by_comparing(own, numbers, *outs)
             else:
-                distinct &= _rank_by_bits(own, set_bits, before, *outs)
-    return distinct
+                distinct = _rank_by_bits(own, set_bits, before, *outs)
+            if not distinct and twice < 0:
+                twice = bucket * len(place) + row
+    return twice
 
 
 def sort_pairs(
     first: Column, second: NDArray[np.int32], size: int, carried: Array
-) -> NDArray[np.int32] | None:
-    """Put both columns in the order of the first numbers, then the second; None if a pair is twice.
+) -> NDArray[np.int32]:
+    """Put both columns in the order of the first numbers, then the second.
 
     The second numbers are in 0..size-1, and 4 bytes are carried along with each pair. Both are
     moved in place: new memory costs as much as sorting. Returns how often each number in base..top
-    comes first; where a pair is there twice, the columns are of no use any more.
+    comes first. Where a pair is there twice, an error, and the columns are of no use any more.
     """
     keys, bits = first.top - first.base + 1, max(size - 1, 0).bit_length()
     # A record keeps what the bucket does not say of its pair in 32 bits.
@@ -158,4 +171,7 @@ def sort_pairs(
         partial(_sort, *r, ptr, records, U(bits), size, counts, second, words)
         for r in row_ranges(ptr, first.threads)
     ]
-    return counts.ravel()[:keys] if all(run_all(calls, first.threads)) else None
+    twice = [number for number in run_all(calls, first.threads) if number >= 0]
+    if twice:
+        raise PairTwiceError(first.base + twice[0])
+    return counts.ravel()[:keys]
