@@ -51,15 +51,22 @@ def test_a_table_and_its_copies_are_read_only_and_what_it_was_made_of_is_not(
     assert own.flags.writeable
 
 
-def test_a_table_in_order_is_not_changed_through_what_it_was_made_of() -> None:
-    ids, ratings, times = np.array([1, 2, 3]), np.array([1.1, 2, 3]), np.array([10, 20, 30])
-    columns = {"user": ids, "item": ids, "rating": ratings, "timestamp": times}
-    tables = [Ratings.from_frame(frame) for frame in (pl.DataFrame(columns), pd.DataFrame(columns))]
-    ratings[0], times[0] = 99, -5
-    for each in tables:
-        assert each.rating.tolist() == [1.1, 2, 3]
-        assert each.timestamp is not None
-        assert each.timestamp.tolist() == [10, 20, 30]
+@pytest.mark.parametrize("user", [[1, 2, 3], [3, 1, 2]])
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
+def test_a_table_and_what_it_was_made_of_share_no_memory(user: list[int], kind: Any) -> None:
+    columns = {
+        "user": np.array(user), "item": np.array([4, 5, 6], dtype=np.int32),
+        "rating": np.array([1.1, 2, 3]), "epsilon": np.array([0.1, 0.2, 0.3]),
+        "timestamp": np.array([10, 20, 30]),
+    }  # fmt: skip
+    before = {name: column.copy() for name, column in columns.items()}
+    made = Ratings.from_frame(kind(columns))
+    rows = made.to_frame().rows()
+    for name, column in columns.items():
+        assert (column == before[name]).all()
+        column[:] = -1
+    assert made.to_frame().rows() == rows
+    assert rows == sorted(zip(*before.values(), strict=True))
 
 
 @pytest.mark.parametrize("ptr", [[0, 2], [1, 2, 3], [0, 1, 2], [0, 4, 3]])

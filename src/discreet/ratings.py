@@ -24,7 +24,7 @@ from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, Keys, id_column
 from discreet.kernels.numbering import Column, rows_ascend, rows_of
 from discreet.kernels.pairs import PairTwiceError, sort_pairs
-from discreet.kernels.tables import read_only, sort_column, take, turned
+from discreet.kernels.tables import read_only, sort_column, turned
 from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
 
@@ -171,18 +171,18 @@ class Ratings:
             )
         people = Keys.of(ids[0], text=text_ids)
         items, item = Ids.factorise(ids[1], text=text_ids)
+        others = [column for column in (rating, epsilon, timestamp) if column is not None]
         try:
-            moved = _in_order(people.column, item, len(items), (rating, epsilon, timestamp))
+            known, ptr = _in_order(people.column, item, len(items), others)
         except PairTwiceError as twice:
-            user = people.column.whole
-            again = Keys.of(ids[1], text=text_ids).column.whole  # the items' rows have been moved
+            # Once more from the table: what was made of it has been moved.
+            user, item = (Keys.of(column, text=text_ids).column.whole for column in ids)
             if keep is None:
-                raise _two_of_one_pair(np.flatnonzero(user == twice.first), again, where) from None
-            assert timestamp is not None
-            kept = _latest_of_each_pair(user, again, timestamp)
+                raise _two_of_one_pair(np.flatnonzero(user == twice.first), item, where) from None
+            kept = _latest_of_each_pair(user, item, timestamps(table[chosen["timestamp"]], where))
             return cls.from_frame(table[kept], columns, scale=scale, text_ids=text_ids)
-        users, (rating, epsilon, timestamp) = people.named(moved.known), moved.columns
-        return cls(users, items, moved.ptr, item, rating, epsilon, timestamp, scale)
+        users = people.named(known)
+        return cls(users, items, ptr, item, rating, epsilon, timestamp, scale)
 
     def __len__(self) -> int:
         return len(self.rating)
@@ -269,37 +269,22 @@ class Ratings:
         return pl.DataFrame(columns)
 
 
-class _Moved(NamedTuple):
-    """A table in order."""
-
-    known: Integers
-    """The people who rated, as the keys they had."""
-    ptr: Integers
-    columns: Sequence[Any]
-
-
 def _in_order(
-    people: Column, item: NDArray[np.int32], items: int, columns: Sequence[Any]
-) -> _Moved:
+    people: Column, item: NDArray[np.int32], items: int, columns: Sequence[NDArray[Any]]
+) -> tuple[Integers, Integers]:
     """Put records in the order of people, then items; an error if somebody rated an item twice.
 
-    `item` is moved in place, and so may be the first of the other columns.
+    Items and the other columns are moved in place. Returns the keys of the people who rated, and
+    where the records of each begin.
     """
-    threads = thread_count(None)
     if people.ascends:
         known, ptr = people.runs()
-        if rows_ascend(ptr, item, threads):
-            return _Moved(known, ptr, columns)
-    # One column travels along with the pairs; if there are more, their places in the table do.
-    rating, *others = columns
-    alone = rating.dtype == np.float32 and all(column is None for column in others)
-    carried = rating if alone else np.arange(len(item), dtype=np.uint32)
-    counts = sort_pairs(people, item, items, carried)
-    known = np.flatnonzero(counts)
-    ptr = np.concatenate([[0], np.cumsum(counts[known], dtype=np.int64)])
-    if not alone:
-        columns = [None if c is None else take(c, carried, threads) for c in columns]
-    return _Moved(known + people.base, ptr, columns)
+        if rows_ascend(ptr, item, thread_count(None)):
+            return known, ptr
+    counts = sort_pairs(people, item, items, columns)
+    present = np.flatnonzero(counts)
+    ptr = np.concatenate([[0], np.cumsum(counts[present], dtype=np.int64)])
+    return present + people.base, ptr
 
 
 def _two_of_one_pair(

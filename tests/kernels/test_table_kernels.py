@@ -1,4 +1,5 @@
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -33,26 +34,38 @@ def test_a_turned_table_holds_the_same_records(threads: int) -> None:
         assert (mine == theirs).all()
 
 
-def sorted_pairs(first: Any, second: Any, size: int, threads: int = 1) -> Any:
-    """What `sort_pairs` makes of a copy, places being carried."""
-    second, places = second.copy(), np.arange(len(second), dtype=np.uint32)
-    return pairs.sort_pairs(numbering.Column(first, threads), second, size, places), second, places
+def check_sorted(first: Any, second: Any, size: int, threads: int = 1) -> None:
+    """That pairs are sorted as their twin sorts them, with one column or several."""
+    whole = np.concatenate(first)
+    order = reference.pair_order(whole, second)
+    column = numbering.Column(first, threads)
+    places, longer = np.arange(len(second), dtype=np.uint32), np.arange(len(second)) / 7
+    for columns in ([places], [longer], [places, longer], []):
+        moved = [c.copy() for c in (second, *columns)]
+        counts = pairs.sort_pairs(column, moved[0], size, moved[1:])
+        assert (counts == np.bincount(whole - whole.min())).all()
+        for mine, before in zip(moved, (second, *columns), strict=True):
+            assert (mine == before[order]).all()
 
 
+def check_twice(first: Any, second: Any, size: int, expected: int, threads: int = 1) -> None:
+    """That the first pair that is there twice is found."""
+    with pytest.raises(pairs.PairTwiceError) as error:
+        pairs.sort_pairs(numbering.Column(first, threads), second.copy(), size, [])
+    assert error.value.first == expected
+
+
+@pytest.mark.parametrize("few", [0, 1 << 14])
 @given(st.sets(st.tuples(st.integers(-70, 5000), st.integers(0, 99)), min_size=1), st.booleans())
-def test_pairs_are_sorted_as_their_twin_sorts_them(drawn: Any, twice: bool) -> None:
+def test_pairs_are_sorted_as_their_twin_sorts_them(few: int, drawn: Any, twice: bool) -> None:
     first, second = np.array(list(drawn) + list(drawn)[:twice]).T
     second = second.astype(np.int32)
-    for size in (100, 10_000, 2**31 - 1):  # rows are ranked by bits, or by comparing
-        if twice:
-            with pytest.raises(pairs.PairTwiceError) as error:
-                sorted_pairs([first], second, size)
-            assert error.value.first == first[0]
-        else:
-            counts, moved, order = sorted_pairs([first], second, size)
-            assert (order == reference.pair_order(first, second)).all()
-            assert (moved == second[order]).all()
-            assert (counts == np.bincount(first - first.min())).all()
+    with patch.object(pairs, "_FEW", few):
+        for size in (100, 10_000, 2**31 - 1):  # rows are ranked by bits, or by comparing
+            if twice:
+                check_twice([first], second, size, first[0])
+            else:
+                check_sorted([first], second, size)
 
 
 @THREADS
@@ -62,15 +75,11 @@ def test_many_pairs_are_sorted(threads: int, spread: int) -> None:
     both = rng.permutation(np.unique(rng.integers(0, [400, 3000], (MANY, 2)), axis=0))
     first, second = spread * both[:, 0].astype(np.int32), both[:, 1].astype(np.int32)
     parts = np.array_split(first, 5)
-    counts, moved, order = sorted_pairs(parts, second, 3000, threads)
-    assert (order == reference.pair_order(first, second)).all()
-    assert (moved == second[order]).all()
-    assert (counts == np.bincount(first - first.min())).all()
-    for place in (len(second) // 2, len(second) // 3):
+    check_sorted(parts, second, 3000, threads)
+    middle, third = len(second) // 2, len(second) // 3
+    for place in (middle, third):
         second[place] = second[first == first[place]][-1]
-    with pytest.raises(pairs.PairTwiceError) as error:
-        sorted_pairs(parts, second, 3000, threads)
-    assert error.value.first == min(first[len(second) // 2], first[len(second) // 3])
+    check_twice(parts, second, 3000, min(first[middle], first[third]), threads)
 
 
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5))), st.booleans())

@@ -6,6 +6,7 @@ Hence records go into about a thousand buckets first, then each bucket is sorted
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.kernels.instructions import AHEAD, about_to_write, ones
 from discreet.kernels.numbering import Column, Piece
+from discreet.kernels.tables import take
 from discreet.kernels.threads import row_ranges, run_all
 
 Array = NDArray[Any]
@@ -26,6 +28,10 @@ _LINE = 8
 _COMPARED = 2
 """Comparing every two of n numbers is quicker than setting bits if n^2 is below so many times the
 words of bits (measured with 5,000 to 1,000,000 bits)."""
+
+
+_FEW = 1 << 14
+"""So many records are sorted in a few milliseconds without any of this."""
 
 
 class PairTwiceError(Exception):
@@ -42,10 +48,13 @@ def _count(values, lo, hi, base, low, counts):  # type: ignore[no-untyped-def]
         counts[U(np.int64(value) - base) >> low] += 1
 
 
+# Room for a bucket's next line, and for records to come, is asked for early.
+
+
 @njit(cache=True, nogil=True)
 def _fill(values, lo, hi, at, base, low, second, bits, carried, place, records):  # type: ignore[no-untyped-def]
-    """Put records into the buckets of their first number: its low bits, the second, what is
-    carried. Room for the bucket's next line, and for coming records, is asked for early."""
+    """Put records into the buckets of their first number: its low bits, the second, and what is
+    carried; where nothing is, the place it is put."""
     some, last = values[lo:hi], hi - lo - 1
     seconds, words = second[at : at + hi - lo], carried[at : at + hi - lo]
     for k in range(len(some)):
@@ -55,7 +64,22 @@ def _fill(values, lo, hi, at, base, low, second, bits, carried, place, records):
         about_to_write(records, place[U(np.int64(some[min(k + AHEAD, last)]) - base) >> low])
         about_to_write(records, p + U(_LINE))
         own = first & ((U(1) << low) - U(1))
-        records[p] = (own << (bits + U(32))) | (U(seconds[k]) << U(32)) | U(words[k])
+        word = U(words[k]) if len(words) else p
+        records[p] = (own << (bits + U(32))) | (U(seconds[k]) << U(32)) | word
+
+
+@njit(cache=True, nogil=True)
+def _fill_column(values, lo, hi, at, base, low, column, place, out):  # type: ignore[no-untyped-def]
+    """Put one more column into the buckets, in the same order."""
+    some, last = values[lo:hi], hi - lo - 1
+    numbers = column[at : at + hi - lo]
+    for k in range(len(some)):
+        bucket = U(np.int64(some[k]) - base) >> low
+        p = place[bucket]
+        place[bucket] = p + U(1)
+        about_to_write(out, place[U(np.int64(some[min(k + AHEAD, last)]) - base) >> low])
+        about_to_write(out, p + U(_LINE))
+        out[p] = numbers[k]
 
 
 @njit(cache=True, nogil=True)
@@ -137,41 +161,75 @@ def _sort(lo, hi, ptr, records, bits, size, counts, second, carried):  # type: i
 
 
 def sort_pairs(
-    first: Column, second: NDArray[np.int32], size: int, carried: Array
+    first: Column, second: NDArray[np.int32], size: int, columns: Sequence[Array]
 ) -> NDArray[np.int32]:
-    """Put both columns in the order of the first numbers, then the second.
+    """Put records in the order of the first numbers, then the second, which are in 0..size-1.
 
-    The second numbers are in 0..size-1, and 4 bytes are carried along with each pair. Both are
-    moved in place: new memory costs as much as sorting. Returns how often each number in base..top
-    comes first. Where a pair is there twice, an error, and the columns are of no use any more.
+    `second` and the columns, which are parts of the records too, are moved in place: new memory
+    costs as much as sorting. A number has 4 or 8 bytes. Returns how often each number in base..top
+    comes first. Where a pair is there twice, an error, and what was moved is of no use any more.
     """
+    if first.count < _FEW:
+        return _sort_few(first, second, columns)
+    threads, shares, count = first.threads, first.shares, first.count
     keys, bits = first.top - first.base + 1, max(size - 1, 0).bit_length()
     # A record keeps what the bucket does not say of its pair in 32 bits.
     low = min(max((keys - 1).bit_length() - _BUCKET_BITS, 0), 32 - bits)
     buckets = ((keys - 1) >> low) + 1
-    shares, words = first.shares, carried.view(np.uint32)
     sizes = np.zeros((len(shares), buckets), dtype=np.int64)
     ptr = np.zeros(buckets + 1, dtype=np.int64)
-    records = np.empty(first.count, dtype=np.uint64)
 
-    def count(share: list[Piece], own: Array) -> None:
-        for piece in share:
-            _count(*piece[:3], first.base, U(low), own)
+    def on_shares(work: Callable[..., None], counters: Array, *arrays: Any) -> None:
+        def one(share: list[Piece], own: Array) -> None:
+            for piece in share:
+                work(piece, own, *arrays)
 
-    def fill(share: list[Piece], place: Array) -> None:
-        for piece in share:
-            _fill(*piece, first.base, U(low), second, U(bits), words, place, records)
+        run_all([partial(one, *pair) for pair in zip(shares, counters, strict=True)], threads)
 
-    run_all([partial(count, *pair) for pair in zip(shares, sizes, strict=True)], first.threads)
+    def tally(piece: Piece, own: Array) -> None:
+        _count(*piece[:3], first.base, U(low), own)
+
+    def fill(piece: Piece, place: Array, carried: Array, records: Array) -> None:
+        _fill(*piece, first.base, U(low), second, U(bits), carried, place, records)
+
+    def fill_column(piece: Piece, place: Array, column: Array, out: Array) -> None:
+        _fill_column(*piece, first.base, U(low), column, place, out)
+
+    on_shares(tally, sizes)
     np.cumsum(sizes.sum(axis=0), out=ptr[1:])
     places = (ptr[:-1] + np.cumsum(sizes, axis=0) - sizes).astype(np.uint64)
-    run_all([partial(fill, *pair) for pair in zip(shares, places, strict=True)], first.threads)
-    counts = np.zeros((buckets, 1 << low), dtype=np.int32)
+    # A single column of 4 bytes travels in the records; if there are more, their places do.
+    alone = len(columns) == 1 and columns[0].itemsize == 4
+    order = columns[0].view(np.uint32) if alone else np.empty(count, dtype=np.uint32)
+    records, counts = np.empty(count, dtype=np.uint64), np.zeros((buckets, 1 << low), np.int32)
+    on_shares(fill, places.copy(), order if alone else order[:0], records)
     calls = [
-        partial(_sort, *r, ptr, records, U(bits), size, counts, second, words)
-        for r in row_ranges(ptr, first.threads)
+        partial(_sort, *r, ptr, records, U(bits), size, counts, second, order)
+        for r in row_ranges(ptr, threads)
     ]
-    twice = [number for number in run_all(calls, first.threads) if number >= 0]
+    twice = [number for number in run_all(calls, threads) if number >= 0]
     if twice:
         raise PairTwiceError(first.base + twice[0])
+    if not alone:
+        for column in columns:
+            # Through the buckets too: places at random in a long column are slow to come by.
+            bucketed = records.view(column.dtype)[:count]
+            on_shares(fill_column, places.copy(), column, bucketed)
+            take(bucketed, order, threads, out=column)
     return counts.ravel()[:keys]
+
+
+def _sort_few(
+    first: Column, second: NDArray[np.int32], columns: Sequence[Array]
+) -> NDArray[np.int32]:
+    """The same by NumPy, which is quicker than compiling."""
+    keys = first.whole.astype(np.int64)
+    order = np.lexsort((second, keys))
+    keys = keys[order]
+    for column in (second, *columns):
+        column[:] = column[order]
+    twice = np.flatnonzero((np.diff(keys) == 0) & (np.diff(second) == 0))
+    if len(twice):
+        raise PairTwiceError(int(keys[twice[0]]))
+    counts = np.bincount(keys - first.base, minlength=first.top - first.base + 1)
+    return counts.astype(np.int32)

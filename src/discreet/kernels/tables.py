@@ -98,9 +98,10 @@ def turned(
     return *outs, by_column
 
 
-def take(source: Array, order: Array, threads: int = 1) -> Array:
-    """source[order]."""
-    out = np.empty(len(order), dtype=source.dtype)
+def take(source: Array, order: Array, threads: int = 1, *, out: Array | None = None) -> Array:
+    """source[order], where it is to go or in a new array."""
+    if out is None:
+        out = np.empty(len(order), dtype=source.dtype)
     run_ranges(
         _take, even_ranges(len(order), threads, least=WORTH_THREADS), threads, source, order, out
     )

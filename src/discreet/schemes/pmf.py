@@ -64,7 +64,7 @@ class PMF:
     """Probabilistic matrix factorization: min 1/2 sum (r - u.v)^2 + lambda_u/2 |U|^2 + ...
 
     `solver="als"` minimises exactly, half by half, and is a good factoriser with these defaults.
-    `solver="sgd"` steps rating by rating, of r - c with c low on the scale, and predicts best.
+    `solver="sgd"` steps rating by rating, for r - c with c low on the scale: often a better one.
     `solver="gradient"` takes the paper's steps with its parameters (gamma = 50, lambda = 0.01,
     50 passes over mini-batches of 100,000, step gamma/|batch|, |u| <= 1).
 
