@@ -100,7 +100,7 @@ def compare(name: str, data: Ratings, sizes: tuple[int, ...], repeats: int, peak
                 ("SGD, a pass", sgd, pair),
                 ("ALS, a sweep", als, squares),
             ):
-                time = least(work(data, threads, np.float32, d), repeats)
+                time = least(work(data, threads, np.float32, d), repeats, 1.0)
                 line += f"   {what} {1e3 * time:8.1f} ({flops / time / peak:4.0%})"
             print(line, flush=True)
 

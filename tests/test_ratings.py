@@ -3,6 +3,7 @@ import copy
 import pickle
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DataError, DiscreetError
 from discreet.ids import Ids
+from discreet.kernels import pairs
 from discreet.ratings import Ratings
 
 ROWS = {"user": ["b", "a", "a"], "item": [2, 2, 1], "rating": [5, 4, 3]}
@@ -52,15 +54,19 @@ def test_a_table_and_its_copies_are_read_only_and_what_it_was_made_of_is_not(
 
 
 @pytest.mark.parametrize("user", [[1, 2, 3], [3, 1, 2]])
-@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame])
-def test_a_table_and_what_it_was_made_of_share_no_memory(user: list[int], kind: Any) -> None:
+@pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
+@pytest.mark.parametrize("few", [0, 100])
+def test_a_table_and_what_it_was_made_of_share_no_memory(
+    user: list[int], kind: Any, few: int
+) -> None:
     columns = {
         "user": np.array(user), "item": np.array([4, 5, 6], dtype=np.int32),
         "rating": np.array([1.1, 2, 3]), "epsilon": np.array([0.1, 0.2, 0.3]),
         "timestamp": np.array([10, 20, 30]),
     }  # fmt: skip
     before = {name: column.copy() for name, column in columns.items()}
-    made = Ratings.from_frame(kind(columns))
+    with patch.object(pairs, "_FEW", few):
+        made = Ratings.from_frame(kind(columns))
     rows = made.to_frame().rows()
     for name, column in columns.items():
         assert (column == before[name]).all()
@@ -161,7 +167,9 @@ def test_an_empty_table_and_a_missing_column_are_errors() -> None:
         Ratings.from_frame([1, 2])
 
 
-def test_the_latest_of_a_pair_is_kept_on_request() -> None:
+@pytest.mark.parametrize("few", [0, 100])
+def test_the_latest_of_a_pair_is_kept_on_request(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_FEW", few)
     frame = table(user=["a", "a", "a"], timestamp=[30, 20, 10])
     kept = Ratings.from_frame(frame, keep="last")
     assert kept.to_frame().rows() == [("a", 1, 3.0, 10), ("a", 2, 5.0, 30)]

@@ -29,8 +29,6 @@ from discreet.kernels.threads import thread_count
 from discreet.scale import RatingScale
 
 Floats = NDArray[np.floating[Any]]
-
-
 Integers = NDArray[np.int64]
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

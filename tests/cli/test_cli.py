@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from discreet.cli.parse import SchemeName, schemes
 from discreet.io.club import Club
 from discreet.ratings import Ratings
 
@@ -201,6 +202,15 @@ def test_fit_checks_its_output_folder_before_it_trains(table: Path, tmp_path: Pa
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis").write_text("")
     assert "other things than a release" in refused("fit", table, "--out", tmp_path / "full")
+
+
+@pytest.mark.parametrize(
+    ("solver", "field"),
+    [(None, "sweeps"), ("als", "sweeps"), ("sgd", "passes"), ("gradient", "passes")],
+)
+def test_k1_is_what_the_solver_counts(solver: str | None, field: str) -> None:
+    (scheme,) = schemes([SchemeName.PMF], {"solver": solver, "k1": 3}, None, None)
+    assert getattr(scheme, field) == 3
 
 
 def test_a_failed_fit_leaves_the_old_release_whole(table: Path, tmp_path: Path) -> None:

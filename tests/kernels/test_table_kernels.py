@@ -56,7 +56,10 @@ def check_twice(first: Any, second: Any, size: int, expected: int, threads: int 
 
 
 @pytest.mark.parametrize("few", [0, 1 << 14])
-@given(st.sets(st.tuples(st.integers(-70, 5000), st.integers(0, 99)), min_size=1), st.booleans())
+@given(
+    st.sets(st.tuples(st.integers(-70, 5000) | st.integers(-2, 2), st.integers(0, 99)), min_size=1),
+    st.booleans(),
+)
 def test_pairs_are_sorted_as_their_twin_sorts_them(few: int, drawn: Any, twice: bool) -> None:
     first, second = np.array(list(drawn) + list(drawn)[:twice]).T
     second = second.astype(np.int32)
@@ -69,17 +72,17 @@ def test_pairs_are_sorted_as_their_twin_sorts_them(few: int, drawn: Any, twice: 
 
 
 @THREADS
-@pytest.mark.parametrize("spread", [1, 40])
-def test_many_pairs_are_sorted(threads: int, spread: int) -> None:
+@pytest.mark.parametrize(("spread", "size"), [(1, 3000), (40, 3000), (1, 1 << 24)])
+def test_many_pairs_are_sorted(threads: int, spread: int, size: int) -> None:
     rng = np.random.default_rng(3)
     both = rng.permutation(np.unique(rng.integers(0, [400, 3000], (MANY, 2)), axis=0))
     first, second = spread * both[:, 0].astype(np.int32), both[:, 1].astype(np.int32)
     parts = np.array_split(first, 5)
-    check_sorted(parts, second, 3000, threads)
+    check_sorted(parts, second, size, threads)
     middle, third = len(second) // 2, len(second) // 3
     for place in (middle, third):
         second[place] = second[first == first[place]][-1]
-    check_twice(parts, second, 3000, min(first[middle], first[third]), threads)
+    check_twice(parts, second, size, min(first[middle], first[third]), threads)
 
 
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-5, 5))), st.booleans())

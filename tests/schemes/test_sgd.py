@@ -1,17 +1,27 @@
 from dataclasses import replace
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
+import pytest
 
+from discreet.errors import DivergenceError
 from discreet.ratings import Ratings
+from discreet.release import Release
 from discreet.scale import RatingScale
+from discreet.schemes import sgd
 from discreet.schemes.pmf import PMF
-from discreet.schemes.sgd import Blocks
 from tests.conftest import random_ratings
 
 
-def test_a_pass_takes_every_rating_once_and_a_round_shares_nobody_and_nothing() -> None:
+@pytest.mark.parametrize(("many", "groups"), [(1000, 8), (900, 16)])
+def test_a_pass_takes_every_rating_once_and_a_round_shares_nobody_and_nothing(
+    many: int, groups: int
+) -> None:
     data = random_ratings(60, 40, 900, seed=1)
-    blocks = Blocks.of(data, 2.0, np.float32, np.random.default_rng(0), threads=2)
+    with patch.object(sgd, "_MANY", many):
+        blocks = sgd.Blocks.of(data, 2.0, np.float32, np.random.default_rng(0), threads=2)
+    assert blocks.groups == groups
     rows, cols, r = blocks.records
     taken = []
     for shift in range(blocks.groups):
@@ -43,9 +53,23 @@ def test_the_same_ratings_on_another_scale_give_the_same_model(small: Ratings) -
     np.testing.assert_allclose(10 * one + 1000, other, rtol=1e-9)
 
 
-def test_lists_for_somebody_without_ratings_differ_from_item_to_item(small: Ratings) -> None:
+def test_somebody_without_ratings_gets_what_others_like(small: Ratings) -> None:
     release = PMF(factors=3, solver="sgd").fit(small, seed=0).release
-    assert len(np.unique(release.typical_scores)) > 1
+    order = small.by_item
+    means = np.add.reduceat(order.values, order.ptr[:-1]) / np.diff(order.ptr)
+    assert np.corrcoef(release.typical_scores, means)[0, 1] > 0.3
+
+
+def test_a_step_that_ends_in_infinity_is_named() -> None:
+    data = random_ratings(5, 5, 8, seed=0)
+    with pytest.raises(DivergenceError, match="gamma = 1e\\+30 diverges"):
+        PMF(factors=2, solver="sgd", gamma=1e30, passes=1).fit(data, seed=0)
+
+
+def test_numbers_of_any_kind_can_be_saved(small: Ratings, tmp_path: Path) -> None:
+    scheme = PMF(factors=2, solver="sgd", lambda_u=np.float32(0.5), passes=np.int64(2))
+    scheme.fit(small, seed=0).release.save(tmp_path / "release")
+    assert Release.load(tmp_path / "release").fold_in.ridge_per_rating == 0.5
 
 
 def test_more_factors_than_registers_hold_do_as_well(small: Ratings) -> None:

@@ -1,7 +1,8 @@
 """Records sorted by pairs of numbers, on all threads.
 
 A record's place among tens of thousands of people is beyond the caches, and so is the wait for it.
-Hence records go into about a thousand buckets first, then each bucket is sorted within the caches.
+Hence records go into about a thousand buckets first (more where there are millions of items), then
+each bucket is sorted within the caches.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.errors import DataError
 from discreet.kernels.instructions import AHEAD, about_to_write, ones
 from discreet.kernels.numbering import Column, Piece
 from discreet.kernels.tables import take
@@ -28,8 +30,6 @@ _LINE = 8
 _COMPARED = 2
 """Comparing every two of n numbers is quicker than setting bits if n^2 is below so many times the
 words of bits (measured with 5,000 to 1,000,000 bits)."""
-
-
 _FEW = 1 << 14
 """So many records are sorted in a few milliseconds without any of this."""
 
@@ -171,6 +171,8 @@ def sort_pairs(
     """
     if first.count < _FEW:
         return _sort_few(first, second, columns)
+    if first.count >= 1 << 32:
+        raise DataError("a table in memory holds less than 2^32 ratings: use Spark for more")
     threads, shares, count = first.threads, first.shares, first.count
     keys, bits = first.top - first.base + 1, max(size - 1, 0).bit_length()
     # A record keeps what the bucket does not say of its pair in 32 bits.

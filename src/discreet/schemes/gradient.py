@@ -42,7 +42,7 @@ class Side(NamedTuple):
     @classmethod
     def of(cls, order: Order, centre: float, dtype: Any) -> Side:
         """The records as the kernels want them."""
-        return cls(order.rows, order.cols, (order.values - centre).astype(dtype))
+        return cls(order.rows, order.cols, (order.values - centre).astype(dtype, copy=False))
 
     def empty(self) -> Side:
         """Room for as many records."""

@@ -42,7 +42,7 @@ class _Settings(NamedTuple):
     lambda_v: float
     weighted: bool
     initial: str
-    gamma: float = 1.0
+    gamma: float = 1.0  # of no use to ALS
     passes: int = 1
 
     @property
@@ -122,13 +122,13 @@ class PMF:
         return FactorModel(release, data, U, trace, self.threads)
 
     def _by_als(
-        self, data: Ratings, own: _Settings, rng: np.random.Generator, progress: Progress
+        self, data: Ratings, settings: _Settings, rng: np.random.Generator, progress: Progress
     ) -> _Trained:
         trained = alternate(
             data,
-            self._first_items(data, own, rng),
-            own.ridges,
-            weighted=own.weighted,
+            self._first_items(data, settings, rng),
+            settings.ridges,
+            weighted=settings.weighted,
             sweeps=self.sweeps,
             threads=self.threads,
             progress=progress,
@@ -136,22 +136,24 @@ class PMF:
         return _Trained(0.0, *trained)
 
     def _by_sgd(
-        self, data: Ratings, own: _Settings, rng: np.random.Generator, progress: Progress
+        self, data: Ratings, settings: _Settings, rng: np.random.Generator, progress: Progress
     ) -> _Trained:
         centre, quarter = low_centre(data.scale), data.scale.span / 4
-        V = self._first_items(data, own, rng)
-        if own.initial == "spectral":  # everybody's first prediction is the middle of the scale
+        V = self._first_items(data, settings, rng)
+        if (
+            settings.initial == "spectral"
+        ):  # everybody's first prediction is the middle of the scale
             U = np.zeros((len(data.users), self.factors), dtype=V.dtype)
             U[:, 0] = (data.scale.middle - centre) / quarter
         else:
-            U = unit_rows(rng, len(data.users), self.factors, own.initial).astype(V.dtype)
+            U = unit_rows(rng, len(data.users), self.factors, settings.initial).astype(V.dtype)
         trace = descend(
             data,
             U,
             V,
-            own.ridges,
-            gamma=own.gamma,
-            passes=own.passes,
+            settings.ridges,
+            gamma=settings.gamma,
+            passes=settings.passes,
             centre=centre,
             rng=rng,
             threads=self.threads,
@@ -160,18 +162,18 @@ class PMF:
         return _Trained(centre, U * V.dtype.type(quarter), V, trace)
 
     def _by_gradient(
-        self, data: Ratings, own: _Settings, rng: np.random.Generator, progress: Progress
+        self, data: Ratings, settings: _Settings, rng: np.random.Generator, progress: Progress
     ) -> _Trained:
-        steps = GradientSteps(data, own.gamma, rng, DTYPES[self.dtype], self.threads)
-        U, V = steps.start(self.factors, own.initial)
-        U, V = steps.train(U, V, *own.ridges, own.passes, progress)
+        steps = GradientSteps(data, settings.gamma, rng, DTYPES[self.dtype], self.threads)
+        U, V = steps.start(self.factors, settings.initial)
+        U, V = steps.train(U, V, *settings.ridges, settings.passes, progress)
         return _Trained(0.0, U, V, tuple(steps.trace))
 
-    def _first_items(self, data: Ratings, own: _Settings, rng: np.random.Generator) -> Array:
+    def _first_items(self, data: Ratings, settings: _Settings, rng: np.random.Generator) -> Array:
         dtype, workers = np.dtype(DTYPES[self.dtype]), thread_count(self.threads)
-        if own.initial == "spectral":
+        if settings.initial == "spectral":
             return spectral_start(data, self.factors, rng, dtype, workers)
-        return unit_rows(rng, len(data.items), self.factors, own.initial).astype(dtype)
+        return unit_rows(rng, len(data.items), self.factors, settings.initial).astype(dtype)
 
     def _settings(self) -> _Settings:
         """What was asked for, and the solver's usual settings for the rest."""
@@ -183,10 +185,12 @@ class PMF:
         usual = USUAL[self.solver]
         asked = {name: getattr(self, name) for name in usual._fields}
         settings = usual._replace(**{k: v for k, v in asked.items() if v is not None})
-        require_nonnegative("lambda_u", settings.lambda_u)
-        require_nonnegative("lambda_v", settings.lambda_v)
-        require_positive("gamma", settings.gamma)
-        require_count("passes", settings.passes)
+        settings = settings._replace(
+            lambda_u=require_nonnegative("lambda_u", settings.lambda_u),
+            lambda_v=require_nonnegative("lambda_v", settings.lambda_v),
+            gamma=require_positive("gamma", settings.gamma),
+            passes=require_count("passes", settings.passes),
+        )
         if settings.initial == "spectral" and self.solver == "gradient":
             raise ParameterError("initial='spectral' goes with solver='als' and 'sgd' only")
         if settings.weighted != usual.weighted and self.solver != "als":

@@ -18,6 +18,8 @@ from discreet.ratings import Ratings
 from discreet.schemes.gradient import Side, diverged
 from discreet.schemes.model import TracePoint
 
+_MANY = 1 << 22
+"""So many ratings are worth more groups, and more threads."""
 _HOPELESS = 1e3
 """No useful model has such an error, in quarters of the scale; a diverging one passes it soon."""
 
@@ -38,10 +40,10 @@ class Blocks(NamedTuple):
     ) -> Blocks:
         """Ratings as quarters of the scale above the centre, in random order within each block.
 
-        Two in a row are seldom of one person or one item, whose factors had to be waited for.
+        Two in a row are seldom of one person or item, whose factors would have to be waited for.
         """
         # By the table's size, not by the number of threads, which must not change a result.
-        groups = 8 if len(data) < 1 << 22 else 16
+        groups = 8 if len(data) < _MANY else 16
         people, items = (_groups(order.ptr, groups) for order in (data.by_user, data.by_item))
         records = Side.of(data.by_user, centre, dtype)
         np.divide(records.r, data.scale.span / 4, out=records.r)
@@ -70,7 +72,8 @@ class Blocks(NamedTuple):
         squared = 0.0
         for shift in shifts:
             calls = [
-                partial(take_steps, *r, *self.records, U, V, *sizes) for r in self.round(shift)
+                partial(take_steps, lo, hi, *self.records, U, V, *sizes)
+                for lo, hi in self.round(shift)
             ]
             squared += sum(run_all(calls, threads))
         return squared
@@ -79,7 +82,7 @@ class Blocks(NamedTuple):
 def _groups(ptr: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
     """The group of each row; all groups have about as many records."""
     group = ptr[:-1] * count // max(1, ptr[-1])
-    return np.asarray(np.minimum(group, count - 1), dtype=np.uint8)  # empty rows come last
+    return np.asarray(group, dtype=np.uint8)  # that of a row without records is never asked for
 
 
 def descend(
@@ -97,8 +100,8 @@ def descend(
 ) -> tuple[TracePoint, ...]:
     """Move U and V, rating by rating, towards r - centre in quarters of the scale; how it went.
 
-    The steps shorten from gamma to zero in equal parts, pass by pass. A
-    rating regularises its person and item, which therefore are so by their numbers of ratings.
+    Pass by pass the steps shorten in equal parts, from gamma to gamma / passes. Every rating
+    regularises its person and its item once, and so both by their numbers of ratings.
     """
     workers, number = thread_count(threads), U.dtype.type
     blocks = Blocks.of(data, centre, U.dtype, rng, workers)
@@ -112,5 +115,7 @@ def descend(
         if not rmse <= _HOPELESS:  # also true for NaN
             raise diverged(gamma, "SGD pass", step, "is too long")
         trace.append(TracePoint("SGD pass", step, rmse * data.scale.span / 4))
+    if not (np.isfinite(U).all() and np.isfinite(V).all()):  # by the last steps
+        raise diverged(gamma, "SGD pass", passes, "is too long")
     progress("SGD", passes, passes)
     return tuple(trace)
