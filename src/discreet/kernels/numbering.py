@@ -25,6 +25,8 @@ from discreet.kernels.threads import (
 )
 
 Array = NDArray[Any]
+_LEAP = 32
+"""Values at once, where many are the same."""
 
 
 # Loops run over slices, or over unsigned numbers: where the compiler cannot tell that an index is
@@ -47,13 +49,17 @@ def _scan(values, lo, hi):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _find_runs(values, lo, hi, at, row, new, known, ptr):  # type: ignore[no-untyped-def]
     """Ascending values: the first one's row is given, and each new one's is the next."""
-    if new:
-        known[row], ptr[row] = values[lo], at
-    before, after = values[lo : hi - 1], values[lo + 1 : hi]
-    for k in range(len(after)):
-        if after[k] != before[k]:
-            row += 1
-            known[row], ptr[row] = after[k], at + k + 1
+    some, k, end = values[lo:hi], np.uint64(0), np.uint64(hi - lo)
+    leap = np.uint64(_LEAP)
+    while k < end:
+        if new:
+            known[row], ptr[row] = some[k], at + np.int64(k)
+        value, new = some[k], True
+        row += 1
+        while k + leap < end and some[k + leap] == value:
+            k += leap  # what lies between is the same
+        while k < end and some[k] == value:
+            k += np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
