@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numba.core.errors import TypingError
 
 from discreet.kernels import (
     gradients,
@@ -17,78 +16,8 @@ from discreet.kernels import (
     sums,
 )
 from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
-from discreet.ratings import Order, Ratings
-from tests.conftest import random_ratings
-
-TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
-DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-THREADS = pytest.mark.parametrize("threads", [1, 2])
-SIZES = pytest.mark.parametrize("d", [1, 2, 7, 20, 64, 131])
-
-
-@pytest.fixture(scope="module")
-def data() -> Ratings:
-    # More than 4096 records, so that two threads are really used; some rows stay empty.
-    return random_ratings(300, 200, 9000, seed=5)
-
-
-def matrices(data: Ratings, d: int, dtype: Any, seed: int = 0) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    U, V = rng.normal(0, 0.4, (len(data.users), d)), rng.normal(0, 0.8, (len(data.items), d))
-    return U.astype(dtype), V.astype(dtype)
-
-
-def sides(data: Ratings, dtype: Any) -> list[tuple[Order, Any]]:
-    return [(o, o.values.astype(dtype)) for o in (data.by_user, data.by_item)]
-
-
-@SIZES
-@DTYPES
-@THREADS
-def test_the_gradient_equals_its_twin(data: Ratings, d: int, dtype: Any, threads: int) -> None:
-    U, V = matrices(data, d, dtype)
-    for (order, r), own, other in zip(sides(data, dtype), (U, V), (V, U), strict=True):
-        outs = [(own.copy(), np.zeros(len(own))) for _ in range(2)]
-        ranges = record_ranges(order.rows, 0, len(r), threads)
-        assert len(ranges) == (1 if threads == 1 else 4 * threads)
-        run_ranges(
-            gradients.add_gradient, ranges, threads,
-            order.rows, order.cols, r, own, other, dtype(0.01), *outs[0],
-        )  # fmt: skip
-        reference.add_gradient(
-            0, len(r), order.rows, order.cols, r, own, other, dtype(0.01), *outs[1]
-        )
-        for fast, slow in zip(*outs, strict=True):
-            np.testing.assert_allclose(
-                fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype]
-            )
-
-
-@SIZES
-@DTYPES
-@THREADS
-def test_squared_errors_equal_their_twin(data: Ratings, d: int, dtype: Any, threads: int) -> None:
-    U, V = matrices(data, d, dtype)
-    order, r = sides(data, dtype)[0]
-    fast, slow = np.empty(len(U)), np.empty(len(U))
-    arrays = (order.ptr, order.cols, r, U, V)
-    run_ranges(gradients.squared_errors, row_ranges(order.ptr, threads), threads, *arrays, fast)
-    reference.squared_errors(0, len(U), *arrays, slow)
-    np.testing.assert_allclose(fast, slow, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype])
-
-
-def test_dealt_records_equal_their_twin(data: Ratings) -> None:
-    order = data.by_item
-    columns = (order.rows, order.cols, order.values)
-    pile_of = np.random.default_rng(3).integers(7, size=len(data), dtype=np.uint16)
-    outs = [[np.empty_like(column) for column in columns] for _ in range(2)]
-    starts = [
-        kernel(pile_of, 8, *columns, *out)  # the last pile stays empty
-        for kernel, out in zip((gradients.deal, reference.deal), outs, strict=True)
-    ]
-    assert (starts[0] == starts[1]).all()
-    for fast, slow in zip(*outs, strict=True):
-        assert (fast == slow).all()
+from discreet.ratings import Ratings
+from tests.kernels.common import DTYPES, SIZES, THREADS, TOLERANCE, matrices, sides
 
 
 @SIZES
@@ -113,42 +42,6 @@ def test_orthonormal_rows_equal_their_twin(dtype: Any) -> None:
     twice = np.vstack([fast[0], fast[0]])
     least_squares.orthonormalise(twice)
     assert (twice[1] == 0).all()
-
-
-def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:
-    U, V = matrices(data, 6, np.float64)
-    order, r = sides(data, np.float64)[0]
-    with pytest.raises(TypingError, match="contiguous"):
-        gradients.squared_errors(0, 1, order.ptr, order.cols, r, U[:, ::2], V[:, ::2], np.empty(1))
-
-
-@SIZES
-@DTYPES
-def test_echoes_equal_their_twin(data: Ratings, d: int, dtype: Any) -> None:
-    _, V = matrices(data, d, dtype)
-    order, r = sides(data, dtype)[0]
-    fast, slow = np.ones_like(V), np.ones_like(V)
-    for step in (1, 3):
-        arguments = (2, len(data.users), step, order.ptr, order.cols, r, dtype(2), V)
-        gradients.add_echoes(*arguments, fast)
-        reference.add_echoes(*arguments, slow)
-    np.testing.assert_allclose(fast, slow, rtol=1e2 * TOLERANCE[dtype], atol=1e2 * TOLERANCE[dtype])
-
-
-@SIZES
-@DTYPES
-def test_steps_equal_their_twin(data: Ratings, d: int, dtype: Any) -> None:
-    order, r = sides(data, dtype)[0]
-    results = []
-    for kernels in (gradients, reference):
-        U, V = matrices(data, d, dtype)
-        sizes = (dtype(0.05 / d), dtype(0.99), dtype(0.98))
-        squared = kernels.take_steps(3, len(r) - 1, order.rows, order.cols, r, U, V, *sizes)
-        results.append((U, V, squared))
-    for fast, slow in zip(*results, strict=True):
-        np.testing.assert_allclose(
-            fast, slow, rtol=1e3 * TOLERANCE[dtype], atol=1e2 * TOLERANCE[dtype]
-        )
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 10, 15, 16, 17, 20, 21, 22, 64, 131])
@@ -212,19 +105,6 @@ def test_a_wide_huber_loss_is_least_squares(data: Ratings) -> None:
     least_squares.solve_huber(0, n, order.ptr, order.cols, r, U, 0.7, 1e9, eta, huber, left)
     least_squares.solve_ridge(0, n, order.ptr, order.cols, r, U, 0.7, 0.0, eta, ridge)
     np.testing.assert_allclose(huber, ridge, rtol=1e-9, atol=1e-9)
-
-
-@DTYPES
-def test_projection_equals_its_twin_and_moves_nothing_inside(data: Ratings, dtype: Any) -> None:
-    U, _ = matrices(data, 8, dtype)
-    fast, slow = U.copy(), U.copy()
-    gradients.project_rows(0, len(U), fast)
-    reference.project_rows(0, len(U), slow)
-    np.testing.assert_allclose(fast, slow, rtol=TOLERANCE[dtype])
-    norms = np.linalg.norm(U, axis=1)
-    assert (norms > 1).any()
-    assert (fast[norms < 1] == U[norms < 1]).all()
-    assert np.linalg.norm(fast, axis=1).max() < 1 + TOLERANCE[dtype]
 
 
 @SIZES
