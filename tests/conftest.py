@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 # Tests run side by side, one a core: more threads inside each would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -18,6 +19,9 @@ from discreet.ratings import Ratings
 # The machines are shared: a slow example is no defect, and a failing one prints how to repeat it.
 settings.register_profile("discreet", deadline=None, print_blob=True, max_examples=60)
 settings.load_profile("discreet")
+
+GENTLE: dict[str, Any] = {"factors": 3, "gamma": 5.0, "k1": 20, "k2": 20}
+"""Settings of the paper's schemes that suit a small table."""
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ Columns come in parts, as readers leave them: putting them together would take a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from operator import le, lt
@@ -145,14 +145,19 @@ def _shares(parts: Sequence[Array], threads: int) -> list[list[Piece]]:
     return shares
 
 
-def _on_shares(work: Callable[[Piece], Any], shares: list[list[Piece]]) -> list[Any]:
-    """The results of work on all pieces, in their order, a thread for every share."""
+def on_shares(
+    work: Callable[..., Any], shares: list[list[Piece]], *more: Iterable[Any]
+) -> list[Any]:
+    """The results of work on all pieces, in their order, a thread for every share.
 
-    def one(share: list[Piece]) -> list[Any]:
-        return [work(piece) for piece in share]
+    Work is also given what belongs to its share of each of `more`.
+    """
 
-    done = run_all([partial(one, share) for share in shares], len(shares))
-    return [result for results in done for result in results]
+    def one(share: list[Piece], *own: Any) -> list[Any]:
+        return [work(piece, *own) for piece in share]
+
+    calls = [partial(one, *given) for given in zip(shares, *more, strict=True)]
+    return [result for results in run_all(calls, len(shares)) for result in results]
 
 
 class Column:
@@ -162,7 +167,7 @@ class Column:
         self.parts, self.threads = [read_only(part) for part in parts], threads
         self.shares = _shares(self.parts, threads)
         self.count = sum(map(len, parts))
-        found = _on_shares(lambda piece: _scan(*piece[:3]), self.shares)
+        found = on_shares(lambda piece: _scan(*piece[:3]), self.shares)
         leasts, mosts, ascending, self._runs = list(zip(*found, strict=True)) or [()] * 4
         self.base, self.top = min(leasts, default=0), max(mosts, default=-1)
         self.ascends = all(ascending) and all(map(le, mosts, leasts[1:]))
@@ -187,7 +192,7 @@ class Column:
         known, ptr = np.empty(size, dtype=np.int64), np.full(size + 1, self.count, dtype=np.int64)
         firsts = rows - self._runs
         of = {piece.at: start for piece, *start in zip(pieces, firsts, self._new, strict=False)}
-        _on_shares(lambda piece: _find_runs(*piece, *of[piece.at], known, ptr), self.shares)
+        on_shares(lambda piece: _find_runs(*piece, *of[piece.at], known, ptr), self.shares)
         return known, ptr
 
     def numbered(self) -> tuple[Array, Array]:
@@ -200,11 +205,11 @@ class Column:
             return known.astype(np.int64), places.astype(np.int32)
         # All threads mark in one table: what one of them writes is what another would.
         seen = np.zeros(self.top - self.base + 1, dtype=np.bool_)
-        _on_shares(lambda piece: _mark(*piece[:3], self.base, seen), self.shares)
+        on_shares(lambda piece: _mark(*piece[:3], self.base, seen), self.shares)
         places = np.cumsum(seen, dtype=np.int32)
         places -= 1
         rows = np.empty(self.count, dtype=np.int32)
-        _on_shares(lambda piece: _look_up(*piece, self.base, places, rows), self.shares)
+        on_shares(lambda piece: _look_up(*piece, self.base, places, rows), self.shares)
         return np.flatnonzero(seen) + self.base, rows
 
 
@@ -221,7 +226,7 @@ def narrowed(
     """A column in 32 bits; whether all lies within least..most, and whether all fits exactly."""
     out = np.empty(sum(map(len, parts)), dtype=np.float32)
     shares = _shares(parts, threads)
-    found = _on_shares(lambda piece: _narrow(*piece, least, most, out), shares)
+    found = on_shares(lambda piece: _narrow(*piece, least, most, out), shares)
     return out, all(within for within, _ in found), all(exact for _, exact in found)
 
 
@@ -240,7 +245,7 @@ def dense(base: int, top: int, count: int) -> bool:
 def look_up(values: Array, base: int, table: Array, threads: int = 1) -> NDArray[np.int32]:
     """table[values - base], and -1 for values outside of the table."""
     rows = np.empty(len(values), dtype=np.int32)
-    _on_shares(lambda piece: _look_up(*piece, base, table, rows), _shares([values], threads))
+    on_shares(lambda piece: _look_up(*piece, base, table, rows), _shares([values], threads))
     return rows
 
 

@@ -7,7 +7,7 @@ each bucket is sorted within the caches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError
 from discreet.kernels.instructions import AHEAD, about_to_write, ones
-from discreet.kernels.numbering import Column, Piece
+from discreet.kernels.numbering import Column, Piece, on_shares
 from discreet.kernels.tables import take
 from discreet.kernels.threads import row_ranges, run_all
 
@@ -181,30 +181,22 @@ def sort_pairs(
     sizes = np.zeros((len(shares), buckets), dtype=np.int64)
     ptr = np.zeros(buckets + 1, dtype=np.int64)
 
-    def on_shares(work: Callable[..., None], counters: Array, *arrays: Any) -> None:
-        def one(share: list[Piece], own: Array) -> None:
-            for piece in share:
-                work(piece, own, *arrays)
-
-        run_all([partial(one, *pair) for pair in zip(shares, counters, strict=True)], threads)
-
     def tally(piece: Piece, own: Array) -> None:
         _count(*piece[:3], first.base, U(low), own)
 
-    def fill(piece: Piece, place: Array, carried: Array, records: Array) -> None:
-        _fill(*piece, first.base, U(low), second, U(bits), carried, place, records)
-
-    def fill_column(piece: Piece, place: Array, column: Array, out: Array) -> None:
-        _fill_column(*piece, first.base, U(low), column, place, out)
-
-    on_shares(tally, sizes)
+    on_shares(tally, shares, sizes)
     np.cumsum(sizes.sum(axis=0), out=ptr[1:])
     places = (ptr[:-1] + np.cumsum(sizes, axis=0) - sizes).astype(np.uint64)
     # A single column of 4 bytes travels in the records; if there are more, their places do.
     alone = len(columns) == 1 and columns[0].itemsize == 4
     order = columns[0].view(np.uint32) if alone else np.empty(count, dtype=np.uint32)
+    carried = order if alone else order[:0]
     records, counts = np.empty(count, dtype=np.uint64), np.zeros((buckets, 1 << low), np.int32)
-    on_shares(fill, places.copy(), order if alone else order[:0], records)
+
+    def fill(piece: Piece, place: Array) -> None:
+        _fill(*piece, first.base, U(low), second, U(bits), carried, place, records)
+
+    on_shares(fill, shares, places.copy())
     calls = [
         partial(_sort, *r, ptr, records, U(bits), size, counts, second, order)
         for r in row_ranges(ptr, threads)
@@ -212,12 +204,15 @@ def sort_pairs(
     twice = [number for number in run_all(calls, threads) if number >= 0]
     if twice:
         raise PairTwiceError(first.base + twice[0])
-    if not alone:
-        for column in columns:
-            # Through the buckets too: places at random in a long column are slow to come by.
-            bucketed = records.view(column.dtype)[:count]
-            on_shares(fill_column, places.copy(), column, bucketed)
-            take(bucketed, order, threads, out=column)
+
+    def fill_column(piece: Piece, place: Array, column: Array, out: Array) -> None:
+        _fill_column(*piece, first.base, U(low), column, place, out)
+
+    for column in () if alone else columns:
+        # Through the buckets too: places at random in a long column are slow to come by.
+        bucketed = records.view(column.dtype)[:count]
+        on_shares(partial(fill_column, column=column, out=bucketed), shares, places.copy())
+        take(bucketed, order, threads, out=column)
     return counts.ravel()[:keys]
 
 
