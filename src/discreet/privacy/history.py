@@ -1,0 +1,65 @@
+"""What happened to a ledger up to a release: public facts that a promise over time rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+HOUR = 3600 * 1000
+"""In the milliseconds that times are kept in."""
+_EARLY = 60_000
+"""A release that begins less than a minute before its time is in time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restore:
+    """Somebody declared that a ledger is an older copy of itself."""
+
+    day: str
+    """When that was declared, as 2026-11-16."""
+    known: int
+    """The latest release that the copy knew of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """A ledger's life up to one of its releases.
+
+    >>> History(release=3, generation="5f0c").whole
+    True
+    """
+
+    release: int
+    """The number of the release that this is about."""
+    generation: str
+    """The ledger's present generation: a random number, renewed by every declared restore."""
+    since: int = 1
+    """The first release from which on all this was recorded; an older ledger has ones before."""
+    restores: tuple[Restore, ...] = ()
+    every_hours: float = 0.0
+    """The declared schedule; 0 where none was declared."""
+    off_schedule: tuple[int, ...] = ()
+    """Releases that did not come when the declared schedule wanted them."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything since the first release was recorded, and nothing was taken back."""
+        return self.since == 1 and not self.restores
+
+
+def off_schedule(begun: Sequence[tuple[int, int]], every_hours: float) -> tuple[int, ...]:
+    """Which releases came early, or half a period late; `begun` has (number, time in ms).
+
+    A release is due one period after the one before began. The first may come at any time.
+
+    >>> off_schedule([(1, 0), (2, 24 * HOUR), (3, 30 * HOUR)], every_hours=24)
+    (3,)
+    """
+    if not every_hours:
+        return ()
+    period, found = every_hours * HOUR, []
+    for (_, before), (number, at) in zip(begun, begun[1:], strict=False):
+        late = at - before - period
+        if not -_EARLY <= late <= max(period / 2, _EARLY):
+            found.append(number)
+    return tuple(found)
