@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 HOUR = 3600 * 1000
 """In the milliseconds that times are kept in."""
@@ -58,7 +59,7 @@ def off_schedule(begun: Sequence[tuple[int, int]], every_hours: float) -> tuple[
     if not every_hours:
         return ()
     period, found = every_hours * HOUR, []
-    for (_, before), (number, at) in zip(begun, begun[1:], strict=False):
+    for (_, before), (number, at) in pairwise(begun):
         late = at - before - period
         if not -_EARLY <= late <= max(period / 2, _EARLY):
             found.append(number)
