@@ -12,7 +12,7 @@ from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
 from discreet.errors import DataError, DataMissingError, ParameterError, SpecError
 from discreet.io.club import Club
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.release import Release

@@ -9,9 +9,9 @@ import pytest
 
 from discreet.errors import LedgerError, OutputError, ParameterError
 from discreet.items import Items
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import VISIBLE, Ledger
 from discreet.privacy.personalise import weigh
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.pmf import PMF

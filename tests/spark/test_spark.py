@@ -11,9 +11,9 @@ import discreet as dc
 import discreet.spark as ds
 from discreet.errors import DataError, DataMissingError, ParameterError, SpecError
 from discreet.io.club import Club
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import sample
+from discreet.privacy.provenance import Neighbours
 from discreet.ratings import Ratings
 from discreet.spark import sql, stated
 from tests.engines import losses
@@ -120,7 +120,7 @@ def test_the_papers_scheme_fits_and_serves(club: Club, crowd: ds.SparkRatings) -
     scheme = dc.PDPPMF(variant="stated", solver="als", factors=4)
     release = ds.fit(scheme, crowd, GROUPS, seed=3)
     assert release.certificate.variant == "stated"
-    assert release.certificate.threshold == "mean of the training levels"
+    assert release.certificate.threshold_words == "mean of the training levels"
     assert release.item_factors.shape == (len(club.ratings.items), 4)
     with pytest.raises(ParameterError, match="variant='stated'"):
         ds.fit(dc.PDPPMF(), crowd, GROUPS)

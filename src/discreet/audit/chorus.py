@@ -17,8 +17,8 @@ from discreet.audit.game import Game
 from discreet.audit.neighbours import Pair, copies, levels_of, one_busy_person, whole_person
 from discreet.audit.tally import laplace_ratio
 from discreet.privacy.accounting import gaussian_delta, gaussian_epsilon, gaussian_mu
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Integers, Ratings
 from discreet.schemes.chorus import PROBE, Chorus

@@ -20,9 +20,9 @@ from discreet.audit.neighbours import (
     whole_person,
     without_record,
 )
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, keep_records
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Crowd, Integers, Ratings
 from discreet.release import Release

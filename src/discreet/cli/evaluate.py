@@ -131,7 +131,7 @@ def _splits(
 
 def _print(results: list[pl.DataFrame], title: str) -> None:
     console = show.console()
-    skip = ("scheme", "fold", "status")
+    skip = ("scheme", "fold", "status", "mechanism")
     names = [c for c in results[0].columns if c not in skip]
     heads = [_HEADINGS.get(c, c) for c in names]
     rows = []
@@ -144,8 +144,12 @@ def _print(results: list[pl.DataFrame], title: str) -> None:
         ]
         if frame.height > 1 and isinstance(spread, float):
             numbers[0] += f" ± {spread:.4f}"
-        rows.append([frame["scheme"][0], show.status_markup(frame["status"][0]), *numbers])
-    console.print(show.table(title, ["scheme", "certificate", *heads], rows, right=2))
+        rows.append([frame["scheme"][0], show.status_markup(frame["mechanism"][0]), *numbers])
+    console.print(show.table(title, ["scheme", "mechanism", *heads], rows, right=2))
+    console.print(
+        "These runs are seeded, to be repeatable, and protect nobody; the mechanism's status is "
+        "that of a run without a seed."
+    )
     console.print(show.SECRET_RESULTS, style="yellow")
 
 

@@ -164,7 +164,7 @@ def schemes(
 def _scheme(
     name: SchemeName, used: dict[str, Any], items: Items | None, threads: int | None
 ) -> Scheme:
-    from discreet.privacy.certificate import Neighbours
+    from discreet.privacy.provenance import Neighbours
     from discreet.schemes.baseline import Bias
     from discreet.schemes.chorus import Chorus
     from discreet.schemes.dppmf import DPPMF, PDPPMF

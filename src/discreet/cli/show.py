@@ -55,7 +55,7 @@ def certificate(value: Certificate) -> Table:
         ("scheme", f"{value.scheme}, {value.variant}"),
         ("status", _status(value)),
         ("statement", value.statement),
-        ("see", value.theorem),
+        ("theorem", f"{value.theorem.name}, {value.theorem.proof}"),
     ]
     if value.sampler != "none":  # without noise there is nothing to say about it
         rows += [
@@ -63,7 +63,7 @@ def certificate(value: Certificate) -> Table:
             ("neighbours", value.neighbours),
             ("levels", value.levels),
             ("personalisation", value.personalisation),
-            ("threshold t", value.threshold),
+            ("threshold t", value.threshold_words),
             ("delta", f"{value.delta:g}"),
             ("noise", value.sampler),
             ("entropy", value.entropy),
@@ -76,6 +76,16 @@ def certificate(value: Certificate) -> Table:
     for name, text in rows:
         shown.add_row(name, text)
     return shown
+
+
+def page(text: str) -> None:
+    """A page of documentation: set for a terminal, as it is written elsewhere."""
+    if not sys.stdout.isatty():
+        print(text, end="")
+        return
+    from rich.markdown import Markdown
+
+    console().print(Markdown(text))
 
 
 def contents(release: Release) -> str:
@@ -95,9 +105,7 @@ def contents(release: Release) -> str:
 
 
 def _status(value: Certificate) -> str:
-    if value.entropy == "operating system":
-        return status_markup(value.status)
-    return f"{value.status} for the mechanism, but this run was [red]{value.entropy}[/]"
+    return f"[red]{value.summary}[/]" if value.seeded else status_markup(value.status)
 
 
 def save_table(frame: pl.DataFrame, path: Path) -> None:

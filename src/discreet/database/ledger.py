@@ -158,7 +158,7 @@ def add_spends(connection: Connection, costs: Costs, number: int | None) -> None
 
 def next_entry(number: int, certificate: Certificate, begun_at: int) -> ReleaseEntry:
     """The entry of a release that is about to be recorded."""
-    what = (certificate.digest, certificate.scheme, certificate.threshold)
+    what = (certificate.digest, certificate.scheme, certificate.threshold_words)
     minute = 60_000  # to the second, it would tell how long training took, and so how many rated
     return ReleaseEntry(number, *what, begun_at, now() // minute * minute)
 

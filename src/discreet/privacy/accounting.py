@@ -13,6 +13,8 @@ from discreet.kernels.threads import blockwise
 
 GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
 """What the discrete Gaussian may add to a rounded continuous one: see docs/proofs/chorus.md."""
+LARGEST_EPSILON = 30.0
+"""Up to which the argument for noise on a grid holds: see docs/proofs/chorus.md."""
 _TABLE = 2048
 
 

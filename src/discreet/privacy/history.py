@@ -12,6 +12,13 @@ _EARLY = 60_000
 """A release that begins less than a minute before its time is in time."""
 
 
+UNNOTICED = (
+    "The ledger and what is kept beside it were never taken back together, as a snapshot of a "
+    "whole machine would."
+)
+"""What no check can see, as an assumption of every promise over time."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Restore:
     """Somebody declared that a ledger is an older copy of itself."""

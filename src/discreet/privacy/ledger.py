@@ -171,7 +171,7 @@ class Ledger:
         """The entry of a release that is about to be recorded."""
         number = max((r.number for r in self.releases()), default=0) + 1
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        what = (certificate.digest, certificate.scheme, certificate.threshold)
+        what = (certificate.digest, certificate.scheme, certificate.threshold_words)
         return LedgerRelease(number, *what, now, RECORDED, staged, target)
 
     def releases(self) -> list[LedgerRelease]:

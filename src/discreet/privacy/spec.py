@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import SpecError
 from discreet.kernels.threads import blockwise
 from discreet.privacy.hashing import derive_key, pair_uniforms
+from discreet.privacy.provenance import Levels as OnOffer
 from discreet.ratings import Ratings
 
 DEFAULT_LEVEL = 1.0
@@ -115,6 +116,15 @@ class PrivacySpec(ABC):
     @abstractmethod
     def describe(self) -> str:
         """What was declared, in words fit for a certificate: nothing of single people."""
+
+    @property
+    def on_offer(self) -> OnOffer:
+        """What was declared, as a certificate records it."""
+        offer = self.offer
+        return OnOffer(
+            words=self.describe(), least=offer.min_level, most=offer.max_level,
+            default=offer.default,
+        )  # fmt: skip
 
     @staticmethod
     def uniform(epsilon: float) -> PrivacySpec:

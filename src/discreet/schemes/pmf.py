@@ -18,7 +18,7 @@ from discreet.errors import (
 )
 from discreet.items import Items
 from discreet.kernels.threads import thread_count
-from discreet.privacy.certificate import Certificate, Neighbours, Status
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -29,6 +29,7 @@ from discreet.scale import RatingScale
 from discreet.schemes.als import alternate, low_centre, spectral_start
 from discreet.schemes.gradient import GradientSteps, unit_rows
 from discreet.schemes.model import FactorModel, TracePoint
+from discreet.schemes.recording import recorded
 from discreet.schemes.sgd import descend
 
 DTYPES = {"float32": np.float32, "float64": np.float64}
@@ -198,20 +199,11 @@ class PMF:
         return settings
 
     def _certificate(self, randomness: Randomness) -> Certificate:
-        return Certificate(
-            scheme="PMF",
-            variant=self.solver,
-            status=Status.UNPROVEN,
-            statement="No privacy: the item factors depend on every rating without any noise.",
-            theorem="docs/paper-schemes.md#pmf",
-            neighbours=Neighbours.ADD_REMOVE,
-            personalisation="none",
-            levels="none",
-            threshold="none",
-            parameters={"factors": self.factors},
-            sampler="none",
-            entropy=randomness.entropy,
-        )
+        made = recorded(
+            "pmf", items=self.items, randomness=randomness, scheme="PMF", variant=self.solver,
+            threshold_rule="none", parameters={"factors": self.factors},
+        )  # fmt: skip
+        return Certificate(made)
 
 
 class _Trained(NamedTuple):

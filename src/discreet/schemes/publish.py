@@ -6,9 +6,9 @@ from pathlib import Path
 
 from discreet.durable import put_in_place, remove_leftovers
 from discreet.errors import LedgerError, ParameterError, ReleaseError
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from discreet.kernels.sums import add_chorus, add_voices
 from discreet.kernels.threads import blockwise, row_ranges, run_ranges, thread_count
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress
 from discreet.ratings import Crowd, Integers, Ratings
 from discreet.schemes.directions import Listener, within_the_ball

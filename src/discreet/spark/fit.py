@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ParameterError
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Pairs
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release import Release
 from discreet.schemes.chorus import Chorus
-from discreet.schemes.claims import with_declared_key
 from discreet.schemes.dppmf import PDPPMF
+from discreet.schemes.recording import certified
 from discreet.schemes.tally import Tally
 from discreet.spark import sql, stated
 from discreet.spark.session import connection_lost, reported
@@ -74,10 +75,9 @@ def _tally(
     votes = sql.votes(scheme, data, checked, t, randomness)
     progress("tally", 1, 2)
     tallies = scheme.noisy_tallies(votes, t, randomness)
-    release = scheme.concluded(data, tallies, checked, t, randomness)
-    if data.pairs_checked:
-        return release
-    return replace(release, certificate=with_declared_key(release.certificate))
+    pairs = Pairs.CHECKED if data.pairs_checked else Pairs.DECLARED
+    certificate = certified(replace(scheme.made(checked, t, randomness), pairs=pairs))
+    return scheme.concluded(data, tallies, checked, t, certificate)
 
 
 class _Described:
