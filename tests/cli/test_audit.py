@@ -46,11 +46,10 @@ def test_an_interrupted_audit_leaves_what_it_found(tmp_path: Path) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"},
     )  # fmt: skip
-    end = time.monotonic() + 100
-    while not rows.exists() and time.monotonic() < end:
+    while not rows.exists() and process.poll() is None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    shown, errors = process.communicate(timeout=60)
+    shown, errors = process.communicate()
     assert process.returncode == 130
     assert "Interrupted after" in errors
     assert "Traceback" not in errors
