@@ -48,7 +48,7 @@ def postgresql() -> Iterator[str]:
     words = ["-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port), "-F"]
     server = subprocess.Popen([programs / "postgres", *words], **quiet)
     url = f"postgresql://discreet@127.0.0.1:{port}"
-    for _ in range(200):
+    for _ in range(2000):
         try:
             psycopg.connect(f"{url}/postgres", connect_timeout=1).close()
             break

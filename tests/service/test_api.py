@@ -132,7 +132,7 @@ def test_joining_shows_a_token_once(club: Club) -> None:
 
 
 def wait_for(club: Club, state: str) -> dict[str, object]:
-    for _ in range(600):
+    for _ in range(6000):
         found = club("operator", "GET", "/api/operator/publication").json()
         if found["state"] == state:
             return dict(found)
@@ -227,7 +227,7 @@ def test_without_a_release_ratings_are_kept_and_recommendations_wait(
 
 def test_the_declared_schedule_is_kept(sqlite: Database, small: Ratings) -> None:
     with open_club(sqlite, small, publish_every_hours=0.0001) as club:
-        for _ in range(400):
+        for _ in range(4000):
             if len(club(None, "GET", "/api/releases").json()) > 1:
                 return
             time.sleep(0.05)

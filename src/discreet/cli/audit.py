@@ -193,6 +193,8 @@ def _paper_setting(data: Ratings, json: Path | None, figure: Path | None, seed: 
     ]
     console.print()
     console.print(show.table(None, ["gamma", "k2", "records", "median", "99%"], rows, right=0))
+    for gamma in sorted({case.gamma for case in setting.sweep()} - set(losses["gamma"])):
+        console.print(f"gamma = {gamma:g} is left out: its steps could diverge on this table.")
     console.print(show.SECRET_RESULTS, style="yellow")
     if json is not None:
         show.save_table(losses, parse.output_file(json))
