@@ -47,6 +47,20 @@ def test_a_bad_table_is_refused_as_a_whole(
     assert len(read_moment(sqlite, declared).ratings) == 0
 
 
+def test_a_blank_level_in_an_import_is_the_declared_default(
+    sqlite: Database, tmp_path: Path
+) -> None:
+    declared = establish(sqlite, {"default_level": 0.3})
+    add_items(sqlite, films())
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item,rating,epsilon\nann,100,5,0.1\nann,101,5,\n")
+    import_ratings(sqlite, declared, table)
+    with sqlite.reading() as connection:
+        assert {o.item: o.epsilon for o in opinions.of(connection, "ann")} == {
+            "100": 0.1, "101": 0.3,
+        }  # fmt: skip
+
+
 def test_an_import_keeps_what_people_said_unless_told(sqlite: Database, tmp_path: Path) -> None:
     declared = establish(sqlite)
     add_items(sqlite, films())

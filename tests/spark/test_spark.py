@@ -66,10 +66,11 @@ def test_every_specification_says_the_same_in_sql(spark: Any, small: Ratings) ->
     someone, something = small.users.values[0], small.items.values[0]
     for spec in (
         dc.PrivacySpec.column(default=0.3),
-        dc.PrivacySpec.by_user({someone: 0.2}),
-        dc.PrivacySpec.by_item({something: 0.4, 10**9: 0.1}),
-        dc.PrivacySpec.by_user({}),
-        dc.PrivacySpec.by_item({float(something): 0.2}),
+        dc.PrivacySpec.by_user({someone: 0.2}, default=0.7),
+        dc.PrivacySpec.by_item({something: 0.4, 10**9: 0.1}, default=1.0),
+        dc.PrivacySpec.by_user({}, default=0.9),
+        dc.PrivacySpec.by_user(dict.fromkeys(small.users.values, 0.4)),
+        dc.PrivacySpec.by_item({float(something): 0.2}, default=1.0),
         GROUPS,
         dc.PrivacySpec.uniform(0.25),
     ):
@@ -168,6 +169,12 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
     for scheme in (dc.Tally(unit="person"), dc.Chorus(delta=1e-6)):
         with pytest.raises(SpecError, match="within the declared levels"):
             ds.fit(scheme, table, dc.PrivacySpec.column(max_level=0.2, default=0.1))
+    blank = "has no level, and no default was declared"
+    for scheme in (dc.Tally(), dc.Chorus(delta=1e-6)):
+        with pytest.raises(SpecError, match=blank):
+            ds.fit(scheme, table, dc.PrivacySpec.column())
+    with pytest.raises(SpecError, match=blank):
+        ds.fit(dc.Tally(), table, dc.PrivacySpec.by_user({small.users.values[0]: 0.2}))
     bare = spark.createDataFrame(frame.drop("epsilon", strict=False).to_arrow())
     with pytest.raises(SpecError, match="no epsilon column"):
         ds.fit(dc.Tally(), bare)

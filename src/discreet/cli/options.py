@@ -64,7 +64,10 @@ MinLevelOption = Annotated[
 ]
 DefaultLevelOption = Annotated[
     float | None,
-    typer.Option(help="The level of a rating without one (for --privacy column; default 1.0)."),
+    typer.Option(
+        help="The level of a rating without one (for --privacy column; without it, a blank is an "
+        "error)."
+    ),
 ]
 VariantOption = Annotated[
     Variant | None,
