@@ -208,6 +208,7 @@ class Release:
             "prior": [float(p) for p in self.prior],
             "factor_names": list(self.factor_names),
             "families": list(self.families),
+            "vouched": list(self.items.vouched),
             "shared_noise": None if self.tallies is None else self.tallies.shared_noise,
             "fold_in": {
                 "ridge": self.fold_in.ridge,
@@ -242,7 +243,7 @@ class Release:
             )
         model = _model(files[MODEL])
         families, shared_noise = model.pop("families"), model.pop("shared_noise")
-        items = _items(files[ITEMS], families, shared_noise)
+        items = _items(files[ITEMS], families, shared_noise, model.pop("vouched"))
         return cls(**model, **items, certificate=certificate)
 
 
@@ -288,6 +289,7 @@ def _model(raw: bytes) -> dict[str, Any]:
             "prior": np.array([float(p) for p in model["prior"]]),
             "factor_names": tuple(str(name) for name in model["factor_names"]),
             "families": [str(name) for name in model["families"]],
+            "vouched": tuple(str(name) for name in model.get("vouched", ())),
             "shared_noise": model["shared_noise"],
             "fold_in": FoldIn(
                 float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
@@ -299,7 +301,9 @@ def _model(raw: bytes) -> dict[str, Any]:
         raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
 
 
-def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> dict[str, Any]:
+def _items(
+    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
+) -> dict[str, Any]:
     try:
         table = pl.read_ipc(io.BytesIO(raw))
         effects = table[_EFFECT].cast(pl.Float64).to_numpy()
@@ -314,7 +318,7 @@ def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> di
             variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
             tallies = Tallies(against, in_favour, variance, bool(shared_noise))
         public = [name for name in table.columns if not name.startswith("_")]
-        items = Items.from_frame(table.select(public))
+        items = Items.as_published(table.select(public), vouched)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
     if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):

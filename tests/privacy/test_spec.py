@@ -55,12 +55,12 @@ def test_whoever_a_mapping_does_not_name_is_an_error_without_a_declared_default(
     everybody = dict.fromkeys(small.users.values, 0.2)
     assert (PrivacySpec.by_user(everybody).levels(small) == 0.2).all()
     del everybody["u7"]
-    with pytest.raises(SpecError, match="user 'u7', item .* has no level"):
+    with pytest.raises(SpecError, match=r"user 'u7', item .* has no level"):
         PrivacySpec.by_user(everybody).levels(small)
     # Who rated nothing needs no level.
     rest = small.subset(np.asarray(small.users.take(small.user) != "u7"))
     assert (PrivacySpec.by_user(everybody).levels(rest) == 0.2).all()
-    with pytest.raises(SpecError, match="item 1.. has no level"):
+    with pytest.raises(SpecError, match=r"item 1.. has no level"):
         PrivacySpec.by_item({105: 0.4}).levels(small)
 
 

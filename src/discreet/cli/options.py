@@ -47,6 +47,16 @@ ItemsOption = Annotated[
     str | None,
     typer.Option(metavar="ITEMS", help="A public item table: item, title, year, genres, ..."),
 ]
+PublicColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--public-column",
+        metavar="NAME",
+        help="Vouch for a column of the item table that looks derived from ratings: it is public, "
+        "and does not come from these ratings. May be repeated; without it, such a column is left "
+        "out.",
+    ),
+]
 PrivacyOption = Annotated[
     str | None,
     typer.Option(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError, require_count
 from discreet.features import Features
 from discreet.items import Items
@@ -78,6 +79,7 @@ class Chorus:
     ) -> FactorModel:
         """Probe, tally, sing; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
+        require_inside(ratings, self.items)
         release = self.release(data, spec, seed=seed, progress=progress)
         return FactorModel(release, data, threads=self.threads)
 

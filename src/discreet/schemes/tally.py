@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.features import Features, encode
 from discreet.ids import Ids
@@ -76,6 +77,7 @@ class Tally:
     ) -> FactorModel:
         """Tally, add noise, estimate; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
+        require_inside(ratings, self.items)
         release = self.release(data, spec, seed=seed, progress=progress)
         return FactorModel(release, data, threads=self.threads)
 
