@@ -9,8 +9,10 @@ import pytest
 
 import discreet as dc
 import discreet.spark as ds
+from discreet.edges import check_tables
 from discreet.errors import DataError, DataMissingError, ParameterError, SpecError
 from discreet.io.club import Club
+from discreet.items import Items
 from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import sample
@@ -180,6 +182,16 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
         ds.fit(dc.Tally(), bare)
     with pytest.raises(DataMissingError, match="no file or folder"):
         ds.read_ratings(spark, str(tmp_path / "nowhere"))
+
+
+def test_ratings_outside_the_catalogue_are_told_to_the_owner(spark: Any, small: Ratings) -> None:
+    crowd = ds.spark_ratings(spark.createDataFrame(small.to_frame().to_arrow()))
+    some = Items.from_frame(pl.DataFrame({"item": range(100, 110)}))
+    assert check_tables(crowd, some) == check_tables(small, some)
+    np.testing.assert_allclose(crowd.per_item.sums, small.per_item.sums)
+    none = Items.from_frame(pl.DataFrame({"item": ["a"]}))
+    with pytest.raises(DataError, match="no rating is of an item in the item table"):
+        ds.fit(dc.Tally(items=none), crowd, dc.PrivacySpec.uniform(1))
 
 
 def test_a_key_that_was_only_declared_is_in_the_certificate(
