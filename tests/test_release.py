@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import DataError, DiscreetError, OutputError, ReleaseError
 from discreet.io.club import Club
+from discreet.items import Items
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.release import Release, _digest
@@ -45,6 +46,15 @@ def test_a_release_comes_back_as_it_was_saved(release: Release, saved: Path) -> 
     mine = ["film-0001", "film-0007"], [5, 1]
     assert loaded.recommend(*mine).equals(release.recommend(*mine))
     assert loaded.certificate.with_digest("") == release.certificate
+
+
+def test_what_was_vouched_for_comes_back_with_the_release(small: Ratings, tmp_path: Path) -> None:
+    frame = small.items.values.to_frame("item").with_columns(votes=1.0, num_ratings=2.0)
+    items = Items.from_frame(frame, public_columns=["votes"])
+    Bias(items=items).fit(small).release.save(tmp_path / "r")
+    loaded = Release.load(tmp_path / "r").items
+    assert loaded.frame.columns == ["item", "votes"]
+    assert loaded.vouched == ("votes",)
 
 
 def test_only_three_files_are_written_and_none_names_a_user(saved: Path) -> None:

@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.edges import check_tables as check_tables
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.evaluate.crossval import cross_validate as cross_validate
     from discreet.evaluate.splits import Split as Split
@@ -64,6 +65,7 @@ _HOMES = {
     "Tally": "schemes.tally",
     "Theorem": "privacy.theorems",
     "by_time": "evaluate.splits",
+    "check_tables": "edges",
     "cinema_club": "io.club",
     "cross_validate": "evaluate.crossval",
     "hold_out": "evaluate.splits",

@@ -244,7 +244,7 @@ class Release:
             )
         model = _model(files[MODEL])
         families, shared_noise = model.pop("families"), model.pop("shared_noise")
-        items = _items(files[ITEMS], families, shared_noise)
+        items = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched or ())
         return cls(**model, **items, certificate=certificate)
 
 
@@ -302,7 +302,9 @@ def _model(raw: bytes) -> dict[str, Any]:
         raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
 
 
-def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> dict[str, Any]:
+def _items(
+    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
+) -> dict[str, Any]:
     try:
         table = pl.read_ipc(io.BytesIO(raw))
         effects = table[_EFFECT].cast(pl.Float64).to_numpy()
@@ -317,7 +319,9 @@ def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> di
             variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
             tallies = Tallies(against, in_favour, variance, bool(shared_noise))
         public = [name for name in table.columns if not name.startswith("_")]
-        items = Items.from_frame(table.select(public))
+        items = Items.as_published(
+            table.select(public), tuple(name for name in vouched if name in public)
+        )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
     if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):

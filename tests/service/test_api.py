@@ -164,7 +164,7 @@ def test_tables_are_imported(small_club: Club) -> None:
     csv = {"content-type": "text/csv"}
     added = club("operator", "POST", "/api/operator/items", headers=csv,
                  content=b"item,title,genres\n900,Nine Hundred,Drama|War\n")  # fmt: skip
-    assert added.json() == {"new": 1}
+    assert added.json() == {"new": 1, "left_out": []}
     assert club(None, "GET", "/api/catalogue?search=nine").json()["items"][0]["item"] == "900"
     table = b"user,item,rating,epsilon\nu1,900,5,0.3\nnewcomer,900,1,0.1\n"
     read = club("operator", "POST", "/api/operator/ratings", headers=csv, content=table)
@@ -180,6 +180,19 @@ def test_tables_are_imported(small_club: Club) -> None:
     other = {"content-type": "image/png"}
     refused = club("operator", "POST", "/api/operator/items", headers=other, content=b"x")
     assert refused.status_code == 415
+
+
+def test_a_column_that_looks_derived_from_ratings_must_be_vouched_for(small_club: Club) -> None:
+    path, csv = "/api/operator/items", {"content-type": "text/csv"}
+    table = b"item,votes,critics_score\n900,5,7\n"
+    added = small_club("operator", "POST", path, headers=csv, content=table)
+    assert added.json() == {"new": 1, "left_out": ["votes", "critics_score"]}
+    words = "?public_column=critics_score&public_column=votes"
+    added = small_club("operator", "POST", path + words, headers=csv, content=table)
+    assert added.json() == {"new": 0, "left_out": []}
+    unknown = small_club("operator", "POST", f"{path}?public_column=x", headers=csv, content=table)
+    assert unknown.status_code == 422
+    assert "no column 'x' to vouch for" in unknown.json()["error"]["message"]
 
 
 def test_search_finds_titles_in_any_case_and_is_the_same_for_all(small_club: Club) -> None:

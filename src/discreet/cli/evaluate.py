@@ -42,6 +42,7 @@ def evaluate(
     min_level: o.MinLevelOption = None,
     default_level: o.DefaultLevelOption = None,
     items: o.ItemsOption = None,
+    public_column: o.PublicColumnsOption = None,
     variant: o.VariantOption = None,
     threshold: o.ThresholdOption = None,
     personalise: o.PersonaliseOption = None,
@@ -88,7 +89,8 @@ def evaluate(
     if out is not None:
         parse.output_file(out)
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
-    catalogue = parse.read_items(items, encoding)
+    catalogue = parse.read_items(items, public_column, encoding)
+    show.tables(data, catalogue)
     spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
     names = scheme or [o.SchemeName.TALLY]

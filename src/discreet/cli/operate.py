@@ -63,6 +63,7 @@ def say(result: dict[str, Any], text: str, as_json: bool) -> None:
 def items(
     table: Annotated[Path, typer.Argument(help="A public item table: item, title, year, genres.")],
     database: DatabaseOption = DEFAULT_DATABASE,
+    public_column: o.PublicColumnsOption = None,
     columns: o.ColumnsOption = None,
     separator: o.SeparatorOption = None,
     encoding: o.EncodingOption = "utf-8",
@@ -70,21 +71,26 @@ def items(
 ) -> None:
     """Add items to the public catalogue, or mend what is known of them.
 
-    Every column is published. None may come from ratings.
+    Every column is published. None may come from ratings: one whose name looks like it is left
+    out, unless --public-column vouches for it.
 
     \b
-    Example:
+    Examples:
       discreet operate items films.csv --database club.db
+      discreet operate items films.csv --public-column critics_score --database club.db
     """
     opened, _ = opened_database(database)
     from discreet.io.tables import read_items
     from discreet.operate.tables import add_items
 
     found = read_items(
-        table, parse.mapping(columns), separator=parse.delimiter(separator), encoding=encoding
-    )
+        table, parse.mapping(columns), public_columns=public_column or (),
+        separator=parse.delimiter(separator), encoding=encoding,
+    )  # fmt: skip
+    show.left_out(found)
     new = add_items(opened, found)
-    say({"new": new}, f"{new} new items in the catalogue.", as_json)
+    result = {"new": new, "left_out": list(found.left_out)}
+    say(result, f"{new} new items in the catalogue.", as_json)
 
 
 @app.command("ratings")
@@ -177,6 +183,7 @@ def publish(
 
     with show.progress_bar() as progress:
         entry, moment = publish(opened, declared, seed=seed, progress=progress)
+    show.left_out(moment.items)  # of a catalogue from before such columns were judged
     say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
     if assess:
         try:

@@ -7,14 +7,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.edges import Table as RatingsTable
+    from discreet.experiments.cells import Source
+    from discreet.items import Items
     from discreet.privacy.certificate import Certificate
     from discreet.progress import Progress
     from discreet.release import Release
@@ -106,6 +111,39 @@ def contents(release: Release) -> str:
 
 def _status(value: Certificate) -> str:
     return f"[red]{value.summary}[/]" if value.seeded else status_markup(value.status)
+
+
+def left_out(items: Items) -> None:
+    """Tell the owner which columns are not published, and how to vouch for them."""
+    if items.left_out:
+        names = ", ".join(map(repr, items.left_out))
+        words = " ".join(f"--public-column {quote(name)}" for name in items.left_out)
+        typer.echo(
+            f"Warning: left out of the item table, neither used nor published: {names}. By the "
+            "name, it looks derived from ratings. If a column is public and does not come from "
+            f"these ratings, vouch for it: {words}",
+            err=True,
+        )
+
+
+def tables(ratings: RatingsTable, items: Items | None) -> None:
+    """Tell the owner how many ratings are outside the catalogue, or refuse to go on."""
+    from discreet.edges import check_tables
+
+    if items is None:
+        return
+    found = check_tables(ratings, items)
+    if found.outside:
+        warning = "Warning, for you alone" if found.many else "For you alone"
+        typer.echo(f"{warning}: {found}", err=True)
+
+
+def source(data: Source) -> None:
+    """Tell the owner of both tables what is left out of one, and what is outside of the other."""
+    items = data.load_items()
+    if items is not None:
+        left_out(items)
+        tables(data.load(), items)
 
 
 def save_table(frame: pl.DataFrame, path: Path) -> None:

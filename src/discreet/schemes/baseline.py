@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.edges import require_inside
 from discreet.errors import require_nonnegative
 from discreet.items import Items
 from discreet.privacy.certificate import Certificate
@@ -47,6 +48,7 @@ class Bias:
         require_nonnegative("shrink_items", self.shrink_items)
         require_nonnegative("shrink_users", self.shrink_users)
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         rating = data.rating.astype(np.float64)
         mean = float(rating.mean()) if len(data) else data.scale.middle
         item_effects = _shrunk_means(rating - mean, data.item, len(data.items), self.shrink_items)

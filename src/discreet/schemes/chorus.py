@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError, require_count
 from discreet.features import Features
 from discreet.items import Items
@@ -80,6 +81,7 @@ class Chorus:
     ) -> FactorModel:
         """Probe, tally, sing; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
+        require_inside(ratings, self.items)
         # A rating's level is its own; a person's may be on a record that is dropped.
         whole = ratings.over(data.items) if self.unit == "person" else data
         release = self.release(whole, spec, seed=seed, progress=progress)

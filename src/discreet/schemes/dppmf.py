@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import (
     ParameterError,
     SpecError,
@@ -94,6 +95,7 @@ class DPPMF:
                 "specification that declares its smallest level (min_level)"
             )
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         spec.levels(data)  # refuses a level below the declared smallest
         t = float(spec.min_level)
         return self._perturbed(data, data, t, t, spec, Randomness(seed), progress)
@@ -269,6 +271,7 @@ class PDPPMF(DPPMF):
         self.check()
         spec = require_spec(spec or PrivacySpec.column())
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         levels = spec.levels(data)
         threshold = self.chosen_threshold(spec)
         t = resolve_threshold(threshold, levels)

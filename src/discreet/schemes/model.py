@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError
+from discreet.items import Items
 from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
@@ -163,6 +164,11 @@ class Batch(NamedTuple):
 
 class Publishing(Protocol):
     """What a scheme offers whose releases add to one another, within lifetime budgets."""
+
+    @property
+    def items(self) -> Items | None:
+        """The public catalogue, where there is one."""
+        ...
 
     @property
     def neighbours(self) -> Neighbours:

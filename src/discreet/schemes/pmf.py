@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import (
     DataError,
     ParameterError,
@@ -109,6 +110,7 @@ class PMF:
         del spec
         settings = self._settings()
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         randomness = Randomness(seed)
         solve = {"als": self._by_als, "sgd": self._by_sgd, "gradient": self._by_gradient}
         mean, U, V, trace = solve[self.solver](data, settings, randomness.training, progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.durable import put_in_place, remove_leftovers
+from discreet.edges import require_inside
 from discreet.errors import LedgerError, ParameterError, ReleaseError
 from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
 from discreet.privacy.noise import Randomness
@@ -42,6 +43,7 @@ def publish(
             "whole: keep it elsewhere, as secret as the ratings"
         )
     spec, data = scheme.prepare(ratings, spec)
+    require_inside(ratings, scheme.items)
     with ledger.publishing():
         progress("publish", 0, 4)
         finish_interrupted(ledger)

@@ -33,7 +33,7 @@ def recorded(
     if items is None:
         given["catalogue"] = Catalogue.RATED
     else:
-        given["columns"] = tuple(items.frame.columns[1:])
+        given |= {"columns": tuple(items.frame.columns[1:]), "vouched": items.vouched}
     return Provenance(theorem=THEOREMS[theorem], entropy=randomness.entropy, **given)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.features import Features, encode
 from discreet.ids import Ids
@@ -78,6 +79,7 @@ class Tally:
     ) -> FactorModel:
         """Tally, add noise, estimate; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
+        require_inside(ratings, self.items)
         # A rating's level is its own; a person's may be on a record that is dropped.
         whole = ratings.over(data.items) if self.unit == "person" else data
         release = self.release(whole, spec, seed=seed, progress=progress)

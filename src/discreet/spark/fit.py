@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Pairs
@@ -41,6 +42,7 @@ def fit(
             f"Spark fits Tally, Chorus and PDP-PMF 'stated': got {type(scheme).__name__}"
         )
     table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
+    require_inside(table, scheme.items)
     by_record = isinstance(scheme, PDPPMF) or (
         isinstance(scheme, Tally) and scheme.unit == "rating"
     )

@@ -17,7 +17,7 @@ from discreet.errors import SpecError
 from discreet.ids import id_series
 from discreet.privacy.hashing import derive_key
 from discreet.privacy.noise import Randomness
-from discreet.privacy.spec import ById, Groups, PrivacySpec, Uniform
+from discreet.privacy.spec import ById, Groups, PrivacySpec, Uniform, no_level
 from discreet.privacy.spec import Column as LevelColumn
 from discreet.ratings import Integers
 from discreet.schemes.tally import Tally
@@ -53,16 +53,16 @@ def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
                     "the ratings table has no epsilon column: add one, map one with "
                     "columns={'epsilon': ...}, or choose another specification"
                 )
-            level = sf.coalesce(sf.col("epsilon"), sf.lit(offer.default))
+            level = sf.coalesce(sf.col("epsilon"), sf.lit(offer.default).cast("double"))
             return _offered(spec, frame.withColumn("level", level))
         case ById():
             ids = id_series(list(spec.given), spec.what).cast(pl.String)
             given = [(id_, float(v)) for id_, v in zip(ids, spec.given.values(), strict=True)]
             rows = frame.sparkSession.createDataFrame(given, "given_id string, given double")
             same = sf.col(spec.what).cast("string") == sf.col("given_id")
-            level = sf.coalesce(sf.col("given"), sf.lit(offer.default))
+            level = sf.coalesce(sf.col("given"), sf.lit(offer.default).cast("double"))
             joined = frame.join(sf.broadcast(rows), same, "left").withColumn("level", level)
-            return joined.drop("given_id", "given")
+            return _offered(spec, joined.drop("given_id", "given"))
         case Groups():
             low, middle, top = float(offer.min_level or 0), spec.eps_m, offer.max_level
             key = sf.lit(derive_key("levels", spec.seed))  # simulated levels: nobody's own
@@ -77,13 +77,15 @@ def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
 
 
 def _offered(spec: PrivacySpec, levelled: DataFrame) -> DataFrame:
-    """The same, or an error that names a level that was not on offer."""
+    """The same, or an error that names a record without a level, or with one not on offer."""
     from pyspark.sql import functions as sf
 
     low = 0.0 if spec.min_level is None else spec.min_level
     level = sf.col("level")
     with reported():
-        bad = levelled.filter((level > spec.max_level) | (level < low)).first()
+        bad = levelled.filter(level.isNull() | (level > spec.max_level) | (level < low)).first()
+    if bad is not None and bad["level"] is None:
+        raise SpecError(no_level(bad["user"], bad["item"]))
     if bad is not None:
         raise SpecError(
             f"epsilon must be within the declared levels, {low:g} to {spec.max_level:g}: got "

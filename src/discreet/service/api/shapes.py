@@ -168,6 +168,14 @@ class PublicationOut(BaseModel):
     message: str
 
 
+class ItemsImported(BaseModel):
+    """What became of an item table."""
+
+    new: int
+    left_out: list[str]
+    """Columns that look derived from ratings, and that nobody vouched for."""
+
+
 class LedgerOut(BaseModel):
     """What was spent: secret, for the operator alone."""
 
