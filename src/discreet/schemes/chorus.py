@@ -13,6 +13,7 @@ from discreet.errors import ParameterError, require_count
 from discreet.features import Features
 from discreet.items import Items
 from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
@@ -119,9 +120,10 @@ class Chorus:
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress,
+        randomness: Randomness, progress: Progress, *, history: History | None = None,
     ) -> Batch:  # fmt: skip
         """One publication: every record with what its pair has left, at most its part of it."""
+        del history
         budgets = self.allowances(data, spec, spends)
         made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
         certificate = self._certificate(spec, randomness, ledger_after=before or True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import DataError
 from discreet.privacy.certificate import Neighbours
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
@@ -183,7 +184,7 @@ class Publishing(Protocol):
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress,
+        randomness: Randomness, progress: Progress, *, history: History | None = None,
     ) -> Batch:  # fmt: skip
         """The next release, from what every pair has left and from the release before."""
         ...

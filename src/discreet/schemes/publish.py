@@ -44,6 +44,7 @@ def publish(
     spec, data = scheme.prepare(ratings, spec)
     with ledger.publishing():
         progress("publish", 0, 4)
+        ledger.check()
         finish_interrupted(ledger)
         previous = _previous(ledger, target)
         if previous is not None and previous.scale != data.scale:
@@ -54,7 +55,10 @@ def publish(
         randomness = Randomness(seed, run=len(ledger.releases()))
         spends = ledger.spends(data)
         progress("publish", 1, 4)
-        batch = scheme.publish_batch(data, spec, spends, previous, randomness, progress)
+        history = ledger.history(ledger.next_number())
+        batch = scheme.publish_batch(
+            data, spec, spends, previous, randomness, progress, history=history
+        )
         progress("publish", 2, 4)
         staged = batch.model.release.stage(target)
         certificate = Release.load(staged).certificate

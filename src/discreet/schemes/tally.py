@@ -15,6 +15,7 @@ from discreet.items import Items
 from discreet.kernels.sums import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
@@ -191,10 +192,10 @@ class Tally:
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress,
+        randomness: Randomness, progress: Progress, *, history: History | None = None,
     ) -> Batch:  # fmt: skip
         """One publication: every pair is counted once, and again only if its level was raised."""
-        del progress
+        del progress, history
         t, budgets = self.declared_threshold(spec), self.allowances(data, spec, spends)
         units = self.units(data, budgets, t, randomness)
         votes = np.stack(count_votes(data, units, self.threads))
