@@ -154,7 +154,10 @@ def _read(path: Path) -> Note | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise LedgerError(f"{path} cannot be read: {error}") from None
+        raise LedgerError(
+            f"{path} cannot be read: {error}. Without it nobody knows whether this is an older "
+            "copy: mend it, or remove it and declare a restore"
+        ) from None
 
 
 def write_durably(path: Path, text: str, how: int) -> None:

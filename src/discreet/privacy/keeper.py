@@ -89,7 +89,7 @@ class Keeper(ABC, Generic[At]):
         settle()
 
     @contextmanager
-    def publication(self, history: History, digest: str) -> Iterator[Callable[[At], None]]:
+    def publication(self, history: History, digest: str) -> Iterator[Callable[[At], object]]:
         """Announce a release; call what is yielded in the transaction that commits it."""
         if self.beside is None:
             yield lambda at: self._still(at, history)
@@ -172,8 +172,8 @@ class Keeper(ABC, Generic[At]):
         if number is None:
             return None
         return (
-            f"release {number} was published from here, and nothing is known of it: this was "
-            "restored from an older copy and has forgotten what was spent since"
+            f"release {number} was published from here, or about to be, and nothing is known of "
+            "it: this was restored from an older copy, and has forgotten what was spent since"
         )
 
     def _reason(self, at: At, inside: Generation, known: Known) -> str | None:

@@ -67,9 +67,10 @@ class LedgerRelease(NamedTuple):
 class _Keeper(Keeper[sqlite3.Connection]):
     """Keeps the generation among a file's words about itself."""
 
+    commands = "discreet ledger"
+
     def __init__(self, path: Path) -> None:
         self.path, self.beside = path, Beside(path)
-        self.commands = "discreet ledger"
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -275,7 +276,7 @@ class Ledger:
 
     def charged_in_full(self) -> int:
         """For the operator alone: how many pairs will never be counted again, after a restore."""
-        return self._spends()["spent"].is_infinite().sum()
+        return int(self._spends()["spent"].is_infinite().sum())
 
     def _spends(self) -> pl.DataFrame:
         numbers = dict.fromkeys(("level", "spent", "delta"), pl.Float64)

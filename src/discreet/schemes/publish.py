@@ -106,7 +106,8 @@ def _previous(ledger: Ledger, target: Path) -> Release | None:
         raise LedgerError(
             f"{target} holds a release that {ledger.path} knows nothing of. If this ledger was "
             "restored from a backup, it has forgotten what was spent since: restore the latest "
-            "ledger. Without it, stop publishing"
+            "ledger. Without it, declare that ('discreet ledger restored'), and put back there the "
+            f"latest release that it knows, number {shown[-1].number}"
         )
     if found != shown[-1].digest:
         raise LedgerError(
