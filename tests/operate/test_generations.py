@@ -1,10 +1,11 @@
 """Databases that are really copied, really put back, and whose publisher is really killed."""
 
-import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -21,13 +22,12 @@ from discreet.operate.copies import back_up, charge_in_full
 from discreet.operate.publish import publish
 from discreet.privacy.history import HOUR, History
 from discreet.ratings import Ratings
-from tests.databases import filled, films, postgresql_programs
+from tests.databases import filled, postgresql_programs, running
 from tests.operate.test_publish import spent
-from tests.processes import free_port
 
 
 @pytest.fixture
-def club(sqlite: Database, small: Ratings, tmp_path: Path) -> Path:
+def club(small: Ratings, tmp_path: Path) -> Path:
     """A database in a folder of its own, with a release."""
     (tmp_path / "club").mkdir()
     database = Database(tmp_path / "club" / "club.db")
@@ -192,7 +192,9 @@ def test_who_leaves_while_it_crashes_has_left(club: Path, tmp_path: Path) -> Non
     shutil.copy(tmp_path / "copy.db", tmp_path / "club.db")
     shutil.copy(club.with_name("club.db.erased"), tmp_path / "club.db.erased")
     assert there(tmp_path / "club.db")
-    erasures.erase_again(Database(tmp_path / "club.db"))
+    copy = Database(tmp_path / "club.db")
+    erasures.erase_again(copy)
+    copy.close()
     assert not there(tmp_path / "club.db")
 
 
@@ -274,10 +276,18 @@ def test_a_database_of_an_older_version_gets_a_generation(
     assert (found.since, found.whole) == (2, False)
 
 
+def opened_anew(club: Path) -> None:
+    database = Database(club)
+    try:
+        establish(database)
+    finally:
+        database.close()
+
+
 def test_a_database_that_was_lost_is_not_begun_anew_unawares(club: Path) -> None:
     club.unlink()
     with pytest.raises(LedgerError, match="another one that was here"):
-        establish(Database(club))
+        opened_anew(club)
 
 
 def test_a_schedule_that_was_not_kept_is_in_the_history(database: Database) -> None:
@@ -348,9 +358,11 @@ class Copy:
 
 def postgresql_program(name: str, *words: str) -> None:
     programs = postgresql_programs()
-    if programs is None or not (programs / name).exists():
-        pytest.skip(f"no {name} here: install the package postgresql")
-    subprocess.run([programs / name, *words], check=True, stdout=subprocess.DEVNULL)
+    assert programs is not None
+    program = shutil.which(name, path=(programs / "initdb").resolve().parent)
+    if program is None:
+        pytest.skip(f"no {name} here: install the package postgresql-client")
+    subprocess.run([program, *words], check=True, stdout=subprocess.DEVNULL)
 
 
 def ask(server: str, statement: str) -> None:
@@ -359,14 +371,15 @@ def ask(server: str, statement: str) -> None:
 
 
 @pytest.fixture
-def served(postgresql: str, small: Ratings) -> tuple[Database, Declaration]:
+def served(postgresql: str, small: Ratings) -> Iterator[tuple[Database, Declaration]]:
     """A PostgreSQL database with a release."""
     name = f"t{uuid4().hex}"
     ask(f"{postgresql}/postgres", f"CREATE DATABASE {name}")
     database = Database(f"{postgresql}/{name}")
     declared = filled(database, small)
     publish(database, declared)
-    return database, declared
+    yield database, declared
+    database.close()
 
 
 def test_postgresql_that_is_only_tidied_up_goes_on(
@@ -377,7 +390,6 @@ def test_postgresql_that_is_only_tidied_up_goes_on(
     for words in ("VACUUM FREEZE settings", "VACUUM (FULL, FREEZE) settings", "CHECKPOINT"):
         ask(f"{postgresql}/{database.url.database}", words)
     assert publish(database, declared)[0].number == 2
-    database.close()
 
 
 def test_a_dump_that_was_restored_into_another_database_publishes_once_declared(
@@ -395,7 +407,6 @@ def test_a_dump_that_was_restored_into_another_database_publishes_once_declared(
     assert publish(copy, declared)[0].number == 2
     assert len(history(copy).moves) == 1
     copy.close()
-    database.close()
 
 
 def test_a_copy_within_postgresql_publishes_nowhere(
@@ -411,15 +422,14 @@ def test_a_copy_within_postgresql_publishes_nowhere(
         publish(copy, declared)
     copy.close()
     assert publish(database, declared)[0].number == 2
-    database.close()
 
 
 def test_postgresql_that_was_recovered_to_a_moment_is_noticed(
-    served: tuple[Database, Declaration], postgresql: str, tmp_path_factory: pytest.TempPathFactory
+    served: tuple[Database, Declaration], postgresql: str
 ) -> None:
     database, declared = served
     database.close()
-    folder = tmp_path_factory.mktemp("recovered")
+    folder = Path(tempfile.mkdtemp(prefix="discreet-postgresql-"))  # where its user may go
     data, programs = folder / "data", postgresql_programs()
     assert programs is not None
     words = ["--pgdata", str(data), "--wal-method=fetch", "--checkpoint=fast", "--dbname"]
@@ -427,28 +437,11 @@ def test_postgresql_that_was_recovered_to_a_moment_is_noticed(
     (data / "recovery.signal").write_text("")
     with (data / "postgresql.auto.conf").open("a") as file:
         file.write("restore_command = 'false'\n")
-    user = {"user": "postgres"} if os.getuid() == 0 else {}
-    if user:
-        for path in (folder.parent.parent, folder.parent, folder, data, *data.rglob("*")):
-            if path.is_relative_to(folder):
-                shutil.chown(path, "postgres")
-            else:
-                path.chmod(path.stat().st_mode | 0o011)
-    port = free_port()
-    words = ["-D", str(data), "-k", str(folder), "-h", "127.0.0.1", "-p", str(port), "-F"]
-    server = subprocess.Popen(
-        [programs / "postgres", *words], cwd=folder, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, **user,  # type: ignore[call-overload]
-    )  # fmt: skip
-    try:
-        postgresql_program("pg_isready", "-h", "127.0.0.1", "-p", str(port), "-t", "30")
-        copy = Database(f"postgresql://discreet@127.0.0.1:{port}/{database.url.database}")
+    with running(programs, folder) as server:
+        copy = Database(f"{server}/{database.url.database}")
         with pytest.raises(LedgerError, match="taken back to an earlier moment"):
             publish(copy, declared)
         copy.close()
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.wait(30)
 
 
 def test_a_role_without_special_rights_can_publish(
@@ -462,9 +455,3 @@ def test_a_role_without_special_rights_can_publish(
     plain = Database(place.replace("discreet@", f"{role}@"))
     assert publish(plain, declared)[0].number == 2
     plain.close()
-
-
-def test_films_are_not_needed_to_begin(sqlite: Database) -> None:
-    establish(sqlite)
-    assert history(sqlite) == History(release=1, generation=history(sqlite).generation)
-    assert len(films()) == 30
