@@ -204,7 +204,7 @@ from discreet.database.declaration import opened
 from discreet.database.erasures import erase_again
 from discreet.errors import LedgerError
 from discreet.operate.publish import publish
-for _ in range(5):
+for _ in range(4):
     database, declared = opened(sys.argv[1])
     erase_again(database)
     try:
@@ -216,13 +216,13 @@ for _ in range(5):
 
 
 def test_several_processes_do_not_take_each_other_for_copies(club: Path) -> None:
-    children = [subprocess.Popen([sys.executable, "-c", SEVERAL, str(club)]) for _ in range(3)]
-    assert [child.wait(timeout=300) for child in children] == [0, 0, 0]
+    children = [subprocess.Popen([sys.executable, "-c", SEVERAL, str(club)]) for _ in range(2)]
+    assert [child.wait(timeout=300) for child in children] == [0, 0]
     database = Database(club)
     with database.reading() as connection:
         last = ledger.latest(connection)
     database.close()
-    assert last >= 6  # at least one of them got through each time
+    assert last >= 5  # at least one of them got through each time
     assert publish_from(club) == last + 1
     assert sorted(p.name for p in club.parent.iterdir()) == ["club.db", "club.db.generation"]
 
@@ -270,6 +270,7 @@ def test_a_database_of_an_older_version_gets_a_generation(
         with pytest.raises(LedgerError, match="release 2 was published from here"):
             publish(database, declared)
         latest.write_text(f'{{"number": 1, "digest": "{entry.digest}"}}')
+    assert not generation.DatabaseKeeper(database).moved()  # it is where it was
     assert publish(database, declared)[0].number == 2
     assert not (tmp_path / "club.db.latest").exists()
     found = history(database)

@@ -138,7 +138,8 @@ class Keeper(ABC, Generic[At]):
             past = self._past(inside, known)
             if past is not None:
                 raise LedgerError(f"{past}. That is no move: {self._remedy(moved=False)}")
-            if inside is not None and self._reason(at, inside, known) is None:
+            reason = self._reason(at, inside, known) if inside else self.strange(at)
+            if reason is None:
                 return False
             inside = inside or self.older(at)
             renewed = replace(inside, name=Generation().name, moves=(*inside.moves, _today()))
