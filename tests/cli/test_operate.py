@@ -55,6 +55,10 @@ def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Pat
     assert run(url, "erase", "bob").stdout.startswith("Erased")
     assert "was erased" in run(url, "person", "bob").stderr
     assert run(url, "backup", str(tmp_path / "copy.db")).returncode == 0
+    assert "nothing to declare" in run(url, "moved").stdout
+    copy = str(tmp_path / "copy.db")
+    assert "say 'discreet operate moved'" in run(copy, "publish").stderr
+    assert json.loads(run(copy, "moved", "--json").stdout) == {"moved": True}
     assert "2 ratings are charged" in run(url, "restored").stdout
 
 

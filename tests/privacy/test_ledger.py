@@ -193,7 +193,7 @@ def test_a_restored_old_ledger_is_recognised(ledger: Ledger, small: Ratings) -> 
     backup = ledger.path.read_bytes()
     put(ledger, small)
     ledger.path.write_bytes(backup)
-    with pytest.raises(LedgerError, match="restore the latest ledger"):
+    with pytest.raises(LedgerError, match="restored from an older copy"):
         put(Ledger(ledger.path), small)
 
 

@@ -72,4 +72,6 @@ def _ledger(path: Path, *, as_json: bool) -> None:
         f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most; "
         f"delta {totals['largest_delta']:.3g} at most."
     )
+    if charged := ledger.charged_in_full():
+        console.print(f"{charged} more were charged in full, without limit, after a restore.")
     console.print("Secret: for the operator alone, like the ratings.", style="yellow")

@@ -25,6 +25,8 @@ DatabaseOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
 DEFAULT_DATABASE = "discreet.db"
+MOVED = "It goes on from here; every later certificate names this move."
+NOT_MOVED = "There is nothing to declare: it is where it was, and knows its latest release."
 
 app = typer.Typer(
     help="Operate a recommender: import tables, preview, publish, see the ledger, make tokens.",
@@ -255,7 +257,8 @@ def restored(
     """After restoring an older copy: charge every rating in it in full, and go on.
 
     The copy has forgotten what releases since have spent. No rating in it will be counted again;
-    what people rate from now on will.
+    what people rate from now on will, also what was lost and is given again: every later
+    certificate says so.
 
     \b
     Example:
@@ -266,3 +269,22 @@ def restored(
 
     pairs = charge_in_full(opened, declared, after)
     say({"pairs": pairs}, f"{pairs} ratings are charged in full.", as_json)
+
+
+@app.command("moved")
+def moved(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+    """After moving the database: declare this copy the one that goes on publishing.
+
+    Say it only of the latest state, from which nothing was published since anywhere else, nor
+    will be: after a move to another disk or server, a replica without loss that took over, or an
+    upgrade of PostgreSQL. Your word is named in every later certificate.
+
+    \b
+    Example:
+      discreet operate moved --database club.db
+    """
+    opened, _ = opened_database(database)
+    from discreet.database.generation import DatabaseKeeper
+
+    changed = DatabaseKeeper(opened).moved()
+    say({"moved": changed}, MOVED if changed else NOT_MOVED, as_json)

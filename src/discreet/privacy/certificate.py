@@ -150,6 +150,11 @@ def _about_ledger(made: Provenance) -> Iterator[_Finding]:
             "on copies are noticed.",
             Status.CONDITIONAL,
         )
+    if past.moves:
+        yield _Finding(
+            f"A copy went on in the ledger's place ({', '.join(past.moves)}): it was the latest, "
+            "and nothing was published from the other one since. Somebody declared so."
+        )
     for restore in past.restores:
         yield _Finding(
             f"On {restore.day} the ledger was restored from a copy that knew releases up to "

@@ -213,6 +213,7 @@ _provenance = _record(
                     "generation": _word,
                     "since": _count,
                     "restores": _listed(_record(Restore, {"day": _word, "known": _count})),
+                    "moves": _words,
                     "every_hours": _number,
                     "off_schedule": _listed(_count),
                 },

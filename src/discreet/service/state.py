@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fastapi import Request
 from sqlalchemy.exc import IntegrityError
 
-from discreet.database import mark, opinions, people
+from discreet.database import erasures, opinions, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.database.opinions import Opinion
@@ -122,10 +122,7 @@ class Service:
 
     def erase(self, person: str) -> None:
         """Remove all that is stored about a person but the ledger's keyed hashes."""
-        with self.database.writing() as connection:
-            people.erase(connection, person)
-        mark.note_erased(self.database, person)
-        self.database.forget()
+        erasures.erase(self.database, person)
 
 
 @contextmanager
