@@ -47,7 +47,8 @@ class _CacheByWidth(FunctionCache):
     """
 
     def _index_key(self, *args: Any) -> tuple[Any, ...]:
-        return (*super()._index_key(*args), BYTES, _SOURCES)
+        key = super()._index_key(*args)  # type: ignore[no-untyped-call]
+        return (*key, BYTES, _SOURCES)
 
 
 def vector_kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -55,7 +56,8 @@ def vector_kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def compile_lazily(function: Callable[..., Any]) -> Any:
         kernel = njit(nogil=True, **options)(function)
-        kernel._cache = _CacheByWidth(function)  # as cache=True would with Numba's own
+        # As cache=True would with Numba's own.
+        kernel._cache = _CacheByWidth(function)  # type: ignore[no-untyped-call]
         return kernel
 
     return compile_lazily
