@@ -16,6 +16,8 @@ from discreet.privacy.margins import LARGEST_EPSILON as LARGEST_EPSILON  # what 
 _TABLE = 2048
 _HAIR = 2.0**-48
 """More than libm's erfc, exp and log and four roundings err by, as a share of the result."""
+_NOTHING = 1e-290
+"""Below it erfc may have lost its digits: added to one tail, and the other is left out."""
 _GRID_SHARE = 0.7
 """The share of GRID_EPSILON that noise on a grid may take; the rest is for what follows."""
 _GRID_FACTOR = 1 + 2.0**-32
@@ -83,12 +85,12 @@ def delta_at_most(mu: float, epsilon: float) -> float:
     Both tails are taken a hair to the unfavourable side, in their argument and their value.
     """
     far = epsilon / mu + mu / 2
-    upper = _normal_tail(epsilon / mu - mu / 2 - _HAIR * far)
+    upper = _normal_tail(epsilon / mu - mu / 2 - _HAIR * far) * (1 + _HAIR) + _NOTHING
     lower = _normal_tail(far + _HAIR * far)
-    if lower < 1e-290:  # next to nothing, and erfc may have lost its digits
-        return upper * (1 + _HAIR)
+    if lower < _NOTHING:
+        return upper
     error = _HAIR * (2 + epsilon - math.log(lower))
-    return upper * (1 + _HAIR) - math.exp(epsilon + math.log(lower)) * (1 - error)
+    return upper - math.exp(epsilon + math.log(lower)) * (1 - error)
 
 
 def usable_mu(epsilon: float, delta: float) -> float:

@@ -52,6 +52,7 @@ class Voices:
     ) -> None:  # fmt: skip
         self.plan, self.neighbours = plan, neighbours
         self.threads = thread_count(threads)
+        mu = Fraction(purse.rounds(plan.share))
         self.per_vote, self.ratio = purse.typical_weights(plan.share)
         if len(data.items) > MOST_ITEMS:
             raise ParameterError(
@@ -77,8 +78,8 @@ class Voices:
 
         self.contributions = data.held(contributions)
         # What the last round shows is what is released: it gets two parts.
-        parts, whole = [1] * (plan.rounds - 1) + [2], Fraction(purse.rounds(plan.share)) ** 2
-        self.mus = [root_rounded_down(whole * part / sum(parts)) for part in parts]
+        parts = [1] * (plan.rounds - 1) + [2]
+        self.mus = [root_rounded_down(mu**2 * part / sum(parts)) for part in parts]
 
     def sing(
         self, z: Array, counts: Array, randomness: Randomness, progress: Progress
