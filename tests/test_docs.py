@@ -35,11 +35,34 @@ def test_every_section_that_a_certificate_links_to_exists() -> None:
     assert links
     for link in links:
         page, _, section = link.partition("#")
-        headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
-        anchors = {h.lower().replace(" ", "-") for h in headings}
-        assert not section or section in anchors, link
+        assert not section or section in anchors_of(ROOT / page), link
     for variant in ("printed", "stated", "repaired"):
         assert f"\n## {variant}\n" in (ROOT / "docs/paper-schemes.md").read_text()
+
+
+def anchors_of(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {heading.lower().replace(" ", "-") for heading in headings}
+
+
+def test_every_section_of_a_proof_that_is_cited_exists() -> None:
+    """In code, tests and other pages: by path, by link, or, in the tests of a page, by section."""
+    proofs = ROOT / "docs/proofs"
+    sources = [s for folder in ("src", "tests") for s in (ROOT / folder).rglob("*.py")]
+    cited = {
+        found
+        for source in [*sources, *PAGES]
+        for found in re.findall(r"([\w-]+\.md)#([\w-]+)", source.read_text())
+    }
+    for name in ("privacy/test_margins.py", "schemes/test_margins_of_noise.py"):
+        sections = re.findall(r"#([a-z-]+)\b[:,]", (ROOT / "tests" / name).read_text())
+        cited |= {("margins.md", section) for section in sections}
+    assert len(cited) > 20
+    for page, section in cited:
+        if (proofs / page).exists():
+            assert section in anchors_of(proofs / page), f"{page}#{section}"
+    for page in ("weighing", "sampling", "tally", "chorus", "incremental", "fold-in"):
+        assert "theorem" in anchors_of(proofs / f"{page}.md"), page
 
 
 def test_every_proof_names_tests_that_exist() -> None:

@@ -84,7 +84,7 @@ class ByRating:
 
     def tallies(self, share: float) -> Tallies:
         """Tallies that cost this share of every epsilon."""
-        t = Fraction(share) * Fraction(self.t)
+        t = rounded_down(Fraction(share) * Fraction(self.t))
         return self.tally.noisy_tallies(self.exact, t, self.randomness)
 
     def weights(self, part: Ratings, share: float) -> Array:

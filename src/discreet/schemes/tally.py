@@ -157,9 +157,7 @@ class Tally:
 
         return data.held(_themselves).add_up(of_some, (2, len(data.items)))
 
-    def noisy_tallies(
-        self, votes: Integers, t: float | Fraction, randomness: Randomness
-    ) -> Tallies:
+    def noisy_tallies(self, votes: Integers, t: float, randomness: Randomness) -> Tallies:
         """The mechanism: integer sums, and discrete Laplace noise on every item there is."""
         against, in_favour = votes
         # Rounded up: a hair more noise, never less.
