@@ -9,6 +9,7 @@ import discreet as dc
 from discreet.privacy import encoding
 from discreet.privacy.certificate import INCREMENTAL, Certificate, promise
 from discreet.privacy.history import History, Restore
+from discreet.privacy.margins import LARGEST_EPSILON
 from discreet.privacy.provenance import (
     SEEDED,
     SYSTEM_ENTROPY,
@@ -149,7 +150,7 @@ def test_deltas_are_named_where_levels_add_up() -> None:
 
 def test_chorus_beyond_its_proof_is_not_certified(small: Ratings) -> None:
     items = dc.Items.from_frame(small.items.values.to_frame("item"))
-    for level, status in ((30.0, Status.PROVEN), (100.0, Status.UNPROVEN)):
+    for level, status in ((LARGEST_EPSILON, Status.PROVEN), (200.0, Status.UNPROVEN)):
         scheme = dc.Chorus(delta=1e-6, items=items, factors=0)
         release = scheme.fit(small, dc.PrivacySpec.uniform(level)).release
         assert release.certificate.status == status

@@ -12,9 +12,9 @@ from dataclasses import asdict
 from typing import Any
 
 from discreet.errors import ReleaseError
-from discreet.privacy.accounting import LARGEST_EPSILON
 from discreet.privacy.certificate import INCREMENTAL, Certificate
 from discreet.privacy.history import History, Restore
+from discreet.privacy.margins import LARGEST_EPSILON
 from discreet.privacy.provenance import (
     SEEDED,
     SYSTEM_ENTROPY,

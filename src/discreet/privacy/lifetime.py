@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.accounting import GRID_DELTA
+from discreet.privacy.margins import GRID_DELTA, LEDGER_SHAVE
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,9 @@ class Spends(NamedTuple):
 
     def remaining(self, levels: Floats) -> Floats:
         """What each record may still spend of its level, at least 0."""
-        return np.maximum(levels - self.epsilon, 0.0)
+        # The ledger's sums are rounded: a pair that has spent before leaves a hair untouched.
+        whole = np.where(self.epsilon > 0, levels * (1 - LEDGER_SHAVE), levels)
+        return np.maximum(whole - self.epsilon, 0.0)
 
     def raised(self, levels: Floats) -> NDArray[np.bool_]:
         """Whether a record is new, or its level is above that at which its pair was counted."""
@@ -42,7 +44,7 @@ class Spends(NamedTuple):
         if publications == 1:
             part = np.where(self.raised(levels), part, 0.0)
         if delta > 0:
-            # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
-            most = delta + publications * GRID_DELTA / 2
+            # Parts of delta add up to delta but for rounding; the first has set aside more.
+            most = delta + min(publications * delta * 2.0**-53, GRID_DELTA / 2)
             part = np.where(self.delta + delta / publications <= most, part, 0.0)
         return part

@@ -13,9 +13,9 @@ from discreet.edges import require_inside
 from discreet.errors import ParameterError, require_count
 from discreet.features import Features
 from discreet.items import Items
-from discreet.privacy.accounting import LARGEST_EPSILON
 from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
+from discreet.privacy.margins import GRID_DELTA, LARGEST_EPSILON, SMALLEST_DELTA
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
@@ -113,7 +113,13 @@ class Chorus:
         """The specification (by default the table's epsilon column), if all parameters are fit."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
-        require_count("publications", self.publications)
+        parts = require_count("publications", self.publications)
+        if self.delta / parts < SMALLEST_DELTA:
+            raise ParameterError(
+                f"delta must be at least {SMALLEST_DELTA:g} for every publication, because "
+                f"{GRID_DELTA:g} of each is set aside for noise on a grid: got {self.delta!r} for "
+                f"{parts}"
+            )
         return self._tally.checked(spec)
 
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
+from discreet.privacy.margins import rounded_up
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
     inclusion_probability,
@@ -172,7 +174,7 @@ class Tally:
         against, in_favour = votes
         # Rounded up: a hair more noise, never less.
         whole = PERSON_VOTES if self.unit == "person" else 1
-        scale = np.nextafter(whole * ONE_VOTE / t, np.inf)
+        scale = rounded_up(whole * ONE_VOTE / Fraction(t))
         variance = np.full(len(against), 2 * (scale / ONE_VOTE) ** 2)
         if self.neighbours == Neighbours.REPLACE:
             noisy = randomness.add_laplace(in_favour, scale, threads=self.threads)

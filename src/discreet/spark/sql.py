@@ -16,6 +16,7 @@ import polars as pl
 from discreet.errors import SpecError
 from discreet.ids import id_series
 from discreet.privacy.hashing import derive_key
+from discreet.privacy.margins import COIN_SHAVE, WEIGHT_SHAVE
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import ById, Groups, PrivacySpec, Uniform, no_level
 from discreet.privacy.spec import Column as LevelColumn
@@ -103,8 +104,9 @@ def with_coins(levelled: DataFrame, t: float, randomness: Randomness) -> DataFra
     top = sf.col("run_t")
     m = sf.least(sf.col("level"), top)
     probability = sf.exp(m - top) * sf.expm1(-m) / sf.expm1(-top)
-    whole = sf.floor(probability * (1 - 2.0**-48) * 2.0**52)
-    kept = (probability >= 1) | (_uniform(sf.col("run_key")) * 2.0**52 < whole)
+    whole = sf.floor(probability * (1 - COIN_SHAVE) * 2.0**52)
+    # Below t nothing is certain, also where the quotient was rounded up to 1.
+    kept = (sf.col("level") >= top) | (_uniform(sf.col("run_key")) * 2.0**52 < whole)
     known = levelled.crossJoin(sf.broadcast(run)).withColumn("kept", kept)
     return known.drop("run_key", "run_t")
 
@@ -122,7 +124,7 @@ def votes(
     frame = with_levels(table, spec)
     if scheme.personalisation == "weigh":
         level = sf.col("level")
-        share = sf.when(level < t, level / t * (1 - 2.0**-50)).otherwise(1.0)
+        share = sf.when(level < t, level / t * (1 - WEIGHT_SHAVE)).otherwise(1.0)
         units = sf.floor(share * float(ONE_VOTE))
     else:
         frame = with_coins(frame, t, randomness)
