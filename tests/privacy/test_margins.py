@@ -187,7 +187,6 @@ def test_what_is_set_aside_for_the_grid_covers_it() -> None:
     rounds, of_person = Fraction(1, 2), Fraction(3, 8) * Fraction(1, 2)
     assert rounds + of_person < Fraction(accounting._GRID_SHARE)
     assert mp.expm1(accounting._GRID_SHARE * GRID_EPSILON / GRID_TAIL) <= mp.mpf(2) ** -32
-    assert accounting.LARGEST_EPSILON == LARGEST_EPSILON
 
 
 def spends(level: float, epsilon: float, delta: float = 0.0) -> Spends:

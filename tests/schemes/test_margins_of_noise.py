@@ -96,9 +96,12 @@ class Given(ByPerson):
     def __init__(self, mu: float, weights: Any = 1.0) -> None:
         self.mu, self.given = mu, weights
 
-    def weights(self, part: Ratings, share: float) -> Any:
+    def counted(self, part: Ratings) -> Ratings:
+        return part
+
+    def weights(self, counted: Ratings, share: float) -> Any:
         del share
-        return self.given * np.ones(len(part))
+        return self.given * np.ones(len(counted))
 
 
 def listening(data: Ratings, plan: Plan, purse: Any, **more: Any) -> Voices:
