@@ -9,6 +9,7 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from discreet.database.connection import Lock, one_at_a_time
 from discreet.database.declaration import count_catalogue_change
 from discreet.database.schema import items
 from discreet.errors import DataError
@@ -31,6 +32,7 @@ def add(connection: Connection, table: Items) -> int:
     The whole catalogue is checked as it will be, before anything of it can be seen.
     """
     frame = table.frame.with_columns(pl.col("item").cast(pl.String))
+    one_at_a_time(connection, Lock.CATALOGUE)
     before = _stored(connection)
     after = dict(before)
     for record in frame.iter_rows(named=True):

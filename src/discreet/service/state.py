@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from discreet.database import mark, opinions, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
-from discreet.database.opinions import Opinion
+from discreet.database.opinions import Level, Opinion
 from discreet.database.people import Role
 from discreet.service.access import Doors
 from discreet.service.disclosure import Disclosure, disclosures
@@ -72,12 +72,11 @@ class Service:
         most = self.declared.max_level
         if epsilon is not None and not 0 < epsilon <= most:
             raise Problem(422, "level_not_offered", f"epsilon is above 0 and at most {most:g}")
+        # A change of the rating alone leaves its level as it was chosen.
+        level = Level.KEPT if epsilon is None else Level.NEW
+        new = self.declared.usual_level if epsilon is None else epsilon
         with still_there(), self.database.writing() as connection:
-            level = epsilon
-            if level is None:  # a change of the rating alone leaves its level as it was chosen
-                before = opinions.one(connection, person, item)
-                level = self.declared.usual_level if before is None else before.epsilon
-            return opinions.put(connection, person, item, rating, level)
+            return opinions.put(connection, person, item, rating, new, level=level)
 
     def take_back(self, person: str, item: str) -> None:
         """Delete a rating."""
@@ -117,8 +116,15 @@ class Service:
     def new_token(self, person: str) -> str:
         """A new token for a person, in place of all others."""
         with still_there(), self.database.writing() as connection:
-            people.revoke_all(connection, person)
-            return people.issue(connection, Role.PERSON, person)
+            return people.renew(connection, person)
+
+    def begin_session(self, token: str) -> str:
+        """A browser's session for who holds this token; a problem if it has just ended."""
+        with still_there(), self.database.writing() as connection:
+            session = people.begin_session(connection, token)
+        if session is None:
+            raise Problem(401, "unknown_token", "nobody has this token any more")
+        return session
 
     def erase(self, person: str) -> None:
         """Remove all that is stored about a person but the ledger's keyed hashes."""

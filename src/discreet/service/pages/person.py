@@ -126,10 +126,9 @@ def _order(found: Disclosure) -> tuple[int, float]:
 @router.post("/token")
 def new_token(request: Request, visitor: Visitor, person: SignedIn) -> Response:
     """A new token in place of all others; this browser stays signed in."""
-    assert visitor is not None
     token = service_of(request).new_token(person)
     answer = render(request, "token.html", visitor=visitor, token=token, joined=False)
-    begin_session(request, answer, visitor.role, person)
+    begin_session(request, answer, token)
     return answer
 
 
