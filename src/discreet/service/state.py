@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import polars as pl
 from fastapi import Request
 from sqlalchemy.exc import IntegrityError
 
@@ -14,8 +15,9 @@ from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.database.opinions import Level, Opinion
 from discreet.database.people import Role
+from discreet.service import disclosure, words
 from discreet.service.access import Doors
-from discreet.service.disclosure import Disclosure, disclosures
+from discreet.service.disclosure import Disclosure, Record
 from discreet.service.metrics import Metrics
 from discreet.service.problems import Problem
 from discreet.service.programs import Programs
@@ -97,13 +99,35 @@ class Service:
             own = opinions.values(connection, person)
         return model, model.recommend(own, n)
 
-    def disclosures(
-        self, person: str, own: list[Opinion], *, deleted: bool = False
+    @property
+    def protected(self) -> bool:
+        """Whether levels promise anything: not once a release was seeded."""
+        model = self.shelves.model
+        return model is None or model.protects
+
+    def levels(self) -> list[words.Level]:
+        """The levels on offer, in words that are true."""
+        return words.offered_levels(self.declared, protected=self.protected)
+
+    def about(
+        self, person: str, items: Iterable[str], rated: Mapping[str, Opinion]
     ) -> list[Disclosure]:
-        """What has left, or will leave, about these ratings, and about deleted ones if asked."""
-        catalogue = self.shelves.catalogue.ids if deleted else None
+        """What has left about these items, rated or not, and what still can."""
+        listed = pl.Series("item", items, dtype=pl.String)
         with self.database.reading() as connection:
-            return disclosures(connection, self.declared, person, own, catalogue)
+            return disclosure.about(connection, self.declared, person, listed, rated)
+
+    def record(self, person: str) -> Record:
+        """All that has left about a person, deleted ratings included."""
+        catalogue = self.shelves.catalogue.ids
+        with self.database.reading() as connection:
+            own = opinions.of(connection, person)
+            return disclosure.record(connection, self.declared, person, own, catalogue)
+
+    def restored(self) -> bool:
+        """Whether there may be ratings that entered and that the ledger does not know of."""
+        with self.database.reading() as connection:
+            return disclosure.was_restored(connection)
 
     def join(self) -> tuple[str, str]:
         """A new person, and their token."""
