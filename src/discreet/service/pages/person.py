@@ -120,7 +120,7 @@ def _show(request: Request, visitor: Visitor, person: str, search: Search) -> Re
     own = service.own(person)
     found, page = search.cards(service, own), search.page
     rows = _rows(service, person, found[(page - 1) * PAGE : page * PAGE], own)
-    values = {
+    values: dict[str, Any] = {
         "search": search, "total": len(found), "more": len(found) > page * PAGE, "rows": rows,
         "points": _points(service),
     }  # fmt: skip
