@@ -15,6 +15,7 @@ SEEDED = (
     "Nothing is promised: a release of this service was made with a seed, and whoever knows the "
     "seed can take its noise away. What has entered is not protected, nor what later releases add."
 )
+_SEEDED_IN_SHORT = "nothing is promised: a release was made with a seed."
 RESTORED = (
     "This service was restored from a backup. What you rated after that backup was made, and lost, "
     "may have entered a release all the same: it is not listed here, and if you have rated it "
@@ -61,7 +62,7 @@ def explained(loss: Loss, *, protected: bool) -> str:
     Whether a rating is there is protected by epsilon, which of two values it has by twice that.
     """
     if not protected:
-        return SEEDED
+        return _SEEDED_IN_SHORT.capitalize()
     either = Loss(2 * loss.epsilon, (1 + math.exp(loss.epsilon)) * loss.delta)
     there, value = percent(surest(loss)), percent(surest(either))
     can = (
@@ -78,15 +79,17 @@ def explained(loss: Loss, *, protected: bool) -> str:
 
 def told(found: Disclosure, *, protected: bool) -> str:
     """What all releases will ever have told about a rating, as things are."""
-    if protected and found.most.epsilon == 0:
+    if not protected:
+        return SEEDED
+    if found.most.epsilon == 0:
         return "Nothing has left about this, and nothing will while you do not rate it."
-    return explained(found.most, protected=protected)
+    return explained(found.most, protected=True)
 
 
 def would_mean(choice: Choice, found: Disclosure, *, protected: bool) -> str:
     """What it would mean to choose a level for this rating, given what was spent on it."""
     if not protected:
-        return "nothing is promised: a release was made with a seed."
+        return _SEEDED_IN_SHORT
     most = percent(surest(choice.most))
     can = (
         f"somebody unsure whether you rated this can become {most} sure, no more"
@@ -120,3 +123,15 @@ def _name(epsilon: float) -> str:
 def percent(share: float) -> str:
     """For people; rounded up, because a bound must not be understated."""
     return f"{math.ceil(share * 1000 - 1e-9) / 10:g}%"
+
+
+def digits(value: float) -> str:
+    """An epsilon or a delta with three digits; rounded up likewise.
+
+    >>> digits(0.81301), digits(1e-8)
+    ('0.814', '1e-08')
+    """
+    if value <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / unit - 1e-9) * unit:.3g}"

@@ -90,7 +90,7 @@ def _options(service: Service, found: Disclosure, names: dict[float, str]) -> li
         choices.append(found.chosen)  # chosen over the API
     return [
         Option(
-            names.get(choice.level, f"epsilon {choice.level:g}"), choice,
+            names.get(choice.level, f"epsilon {words.digits(choice.level)}"), choice,
             words.would_mean(choice, found, protected=service.protected), choice.level == level,
         )
         for choice in choices

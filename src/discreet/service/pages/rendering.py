@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from discreet.database.connection import moment
 from discreet.database.people import Bearer
 from discreet.privacy.lifetime import Loss
 from discreet.service.state import service_of
-from discreet.service.words import percent, surest
+from discreet.service.words import digits, percent, surest
 
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 
@@ -28,20 +27,12 @@ def _number(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _level(value: float) -> str:
-    """Three digits, rounded up, because a bound must not be understated."""
-    if value <= 0:
-        return "0"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return f"{math.ceil(value / unit - 1e-9) * unit:.3g}"
-
-
 def _surest(loss: Loss) -> str:
     return percent(surest(loss))
 
 
 templates.env.filters |= {
-    "moment": moment, "machine_time": _machine_time, "number": _number, "level": _level,
+    "moment": moment, "machine_time": _machine_time, "number": _number, "level": digits,
     "surest": _surest,
 }  # fmt: skip
 templates.env.trim_blocks = templates.env.lstrip_blocks = True

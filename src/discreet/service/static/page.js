@@ -49,7 +49,8 @@ async function look(form, button) {
   const fields = new URLSearchParams(new FormData(form, button));
   if (!(await search(fields))) return;
   history.pushState(fields.toString(), "");
-  document.getElementById("found").focus();
+  document.getElementById("found").focus({ preventScroll: true });
+  document.querySelector("form.search").scrollIntoView({ block: "nearest" });
 }
 
 function reason(text) {
