@@ -178,6 +178,7 @@ def joined_at(connection: Connection, person: str) -> int:
 
 def erase(connection: Connection, person: str) -> None:
     """Remove a person with their ratings and tokens; keyed hashes stay, which name nobody."""
+    one_at_a_time(connection, Lock.TOKENS)  # or one who renews theirs, and we, wait for each other
     one_at_a_time(connection, Lock.RETURNING, shared=True)
     left = {"digest": hidden(ledger_key(connection), person)}
     connection.execute(insert(connection, erased_people).on_conflict_do_nothing(), [left])
