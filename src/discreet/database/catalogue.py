@@ -10,7 +10,7 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database.connection import insert, one_at_a_time
+from discreet.database.connection import Lock, insert, one_at_a_time
 from discreet.database.declaration import count_catalogue_change
 from discreet.database.schema import items, settings
 from discreet.errors import DataError
@@ -34,8 +34,8 @@ def add(connection: Connection, table: Items) -> int:
     The whole catalogue is checked as it will be, before anything of it can be seen. A column that
     was vouched for once is so for good.
     """
-    one_at_a_time(connection)
     frame = table.frame.with_columns(pl.col("item").cast(pl.String))
+    one_at_a_time(connection, Lock.CATALOGUE)
     before = _stored(connection)
     after = dict(before)
     for record in frame.iter_rows(named=True):

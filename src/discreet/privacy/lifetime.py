@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -48,3 +51,34 @@ class Spends(NamedTuple):
             most = delta + min(publications * delta * 2.0**-53, GRID_DELTA / 2)
             part = np.where(self.delta + delta / publications <= most, part, 0.0)
         return part
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What releases tell about one pair, or several: an (epsilon, delta).
+
+    >>> Loss(0.1, 1e-8).then(Loss(0.2, 0.0)).delta
+    1e-08
+    """
+
+    epsilon: float = 0.0
+    delta: float = 0.0
+
+    def then(self, more: Loss) -> Loss:
+        """With what other releases tell about the same pair: both add up."""
+        return Loss(self.epsilon + more.epsilon, min(1.0, self.delta + more.delta))
+
+
+def together(losses: Iterable[Loss]) -> Loss:
+    """About several pairs at once: epsilons add up, and deltas come to more than their sum.
+
+    P0(S) <= e^e1 P1(S) + d1 <= e^(e1 + e2) P2(S) + e^e1 d2 + d1, and so on, pair by pair. Every
+    order is a bound; where all deltas are the same, the smallest epsilon first is the best.
+    """
+    epsilon = delta = 0.0
+    for loss in sorted(losses, key=lambda loss: loss.epsilon):
+        # In logarithms: many ratings' epsilons may be more than an exponential can hold.
+        if loss.delta > 0:
+            delta = min(1.0, delta + math.exp(min(0.0, epsilon + math.log(loss.delta))))
+        epsilon += loss.epsilon
+    return Loss(epsilon, delta)

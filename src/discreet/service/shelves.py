@@ -21,6 +21,7 @@ from discreet.release import Release
 from discreet.service import logs
 
 RENEW_SECONDS = 1.0
+_SYSTEM_ENTROPY = "operating system"
 
 
 class Card(NamedTuple):
@@ -53,6 +54,11 @@ class Model:
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", [str(id_) for id_ in self.release.item_ids.values])
         object.__setattr__(self, "rows", {id_: row for row, id_ in enumerate(self.ids)})
+
+    @property
+    def protects(self) -> bool:
+        """False if this release was seeded, or one that it adds to: then it protects nobody."""
+        return self.release.certificate.entropy == _SYSTEM_ENTROPY
 
     def recommend(self, own: Sequence[tuple[str, float]], n: int) -> list[Pick]:
         """The n best unrated items for a person, from that person's own ratings alone."""
