@@ -31,6 +31,8 @@ class Lock(IntEnum):
 
     BEGINNING = 0x64697363
     """Of a database: its tables and its declaration."""
+    GENERATION = 0x64697367
+    """The ledger's: reading what was declared and published, and writing it."""
     CATALOGUE = 0x64697364
     """Adding to it, which looks at what is there."""
     TOKENS = 0x64697365

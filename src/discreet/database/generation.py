@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database.connection import Database, insert, one_at_a_time
+from discreet.database.connection import Database, Lock, insert, one_at_a_time
 from discreet.database.schema import releases, settings
 from discreet.errors import LedgerError
 from discreet.privacy.beside import Beside
@@ -66,7 +66,7 @@ class DatabaseKeeper(Keeper[Connection]):
     def writing(self) -> Iterator[Connection]:
         """A transaction, one at a time."""
         with self.database.writing() as connection:
-            one_at_a_time(connection)
+            one_at_a_time(connection, Lock.GENERATION)
             yield connection
 
     def load(self, at: Connection) -> Generation | None:
@@ -126,6 +126,17 @@ def history(connection: Connection, declared: Declaration, number: int, begun_at
     begun = [(row.number, row.begun_at) for row in connection.execute(query)]
     off = off_schedule([*begun, (number, begun_at)], every_hours)
     return inside.history(number, every_hours=every_hours, off_schedule=off)
+
+
+def was_restored(connection: Connection) -> bool:
+    """Whether this database was ever declared an older copy of itself, as far as it knows.
+
+    A version that did not record restores left the numbers of the releases that were lost.
+    """
+    inside = _stored(connection, _value(GENERATION))
+    if inside is None:
+        return _skipped(connection) > 0
+    return bool(inside.restores) or 0 < inside.used < inside.since
 
 
 def next_number(connection: Connection) -> int:

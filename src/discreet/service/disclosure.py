@@ -11,15 +11,13 @@ from enum import StrEnum
 
 import numpy as np
 import polars as pl
-import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database import ledger, mark
+from discreet.database import generation, ledger
 from discreet.database.declaration import Declaration
 from discreet.database.ledger import Spend
 from discreet.database.opinions import Opinion
 from discreet.database.pairs import hashes_of_one
-from discreet.database.schema import settings
 from discreet.privacy.lifetime import Loss, Spends, together
 
 
@@ -159,16 +157,7 @@ def record(
     rated = {opinion.item: opinion for opinion in own}
     found = about(connection, declared, person, items, rated)
     listed = [one for one in found if one.state != State.UNRATED]
-    return Record(own, listed, was_restored(connection))
-
-
-def was_restored(connection: Connection) -> bool:
-    """Whether this database was ever restored from an older copy of itself.
-
-    Then a rating that was given after the copy was made, and lost, is in no ledger.
-    """
-    query = sa.select(settings.c.name).where(settings.c.name == mark.SKIPPED)
-    return connection.scalar(query) is not None
+    return Record(own, listed, generation.was_restored(connection))
 
 
 def _disclosure(

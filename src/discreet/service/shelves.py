@@ -21,7 +21,6 @@ from discreet.release import Release
 from discreet.service import logs
 
 RENEW_SECONDS = 1.0
-_SYSTEM_ENTROPY = "operating system"
 
 
 class Card(NamedTuple):
@@ -58,7 +57,7 @@ class Model:
     @property
     def protects(self) -> bool:
         """False if this release was seeded, or one that it adds to: then it protects nobody."""
-        return self.release.certificate.entropy == _SYSTEM_ENTROPY
+        return not self.release.certificate.seeded
 
     def recommend(self, own: Sequence[tuple[str, float]], n: int) -> list[Pick]:
         """The n best unrated items for a person, from that person's own ratings alone."""

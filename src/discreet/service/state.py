@@ -10,7 +10,7 @@ import polars as pl
 from fastapi import Request
 from sqlalchemy.exc import IntegrityError
 
-from discreet.database import erasures, opinions, people
+from discreet.database import erasures, generation, opinions, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.database.opinions import Level, Opinion
@@ -127,7 +127,7 @@ class Service:
     def restored(self) -> bool:
         """Whether there may be ratings that entered and that the ledger does not know of."""
         with self.database.reading() as connection:
-            return disclosure.was_restored(connection)
+            return generation.was_restored(connection)
 
     def join(self) -> tuple[str, str]:
         """A new person, and their token."""
