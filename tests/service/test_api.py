@@ -162,7 +162,8 @@ def test_publishing_runs_beside_serving(club: Club) -> None:
     listed = club(None, "GET", "/api/releases").json()
     assert [release["number"] for release in listed] == [1, 2]
     certificate = club(None, "GET", "/api/releases/2/certificate").json()
-    assert certificate["variant"] == "incremental"
+    assert certificate["provenance"]["variant"] == "incremental"
+    assert certificate["promise"]["status"] == "proven"
     assert certificate["digest"] == listed[1]["digest"]
 
 

@@ -196,7 +196,9 @@ def test_no_url_of_the_api_has_room_for_a_text(walked: Walked) -> None:
         if parameter["in"] in ("path", "query")
     ]
     assert len(found) >= 4
-    assert {kind for _, _, kind in found} <= {"integer", "boolean"}
+    # Columns of the public item table, which the operator vouches for, are no items.
+    texts = {(path, name) for path, name, kind in found if kind not in ("integer", "boolean")}
+    assert texts == {("/api/operator/items", "public_column")}
 
 
 def test_our_own_logs_hold_none_either(walked: Walked) -> None:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
 
 from discreet.database import ledger
+from discreet.privacy import encoding
 from discreet.release import CERTIFICATE
 from discreet.service.access import address, anyone, doors_of
 from discreet.service.api import shapes
@@ -78,8 +79,10 @@ def _files(request: Request, number: int) -> dict[str, bytes]:
 
 @router.get("/releases/{number}/certificate", responses=described(404))
 def read_certificate(request: Request, number: Number) -> shapes.Certificate:
-    """What a release promises, by which theorem, under which assumptions."""
-    return dict(json.loads(_files(request, number)[CERTIFICATE]))
+    """What a release promises, by which theorem, under which assumptions: derived from how it was
+    made, also where an older version wrote the release."""
+    written = _files(request, number)[CERTIFICATE].decode()
+    return dict(json.loads(encoding.write(encoding.read(written))))
 
 
 @router.get(
