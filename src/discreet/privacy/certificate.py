@@ -283,7 +283,7 @@ class Certificate:
         if self.unit == "person":
             return f"All ratings of a person together; the {numbers} of several releases add up."
         people = "The epsilons of all ratings of one person add up"
-        if self.delta:  # docs/proofs/README.md, "Several ratings at once"
+        if self.delta:  # docs/proofs/README.md#several-ratings-at-once
             people += " to a sum S, and their deltas to at most e^S times their own"
         if self.variant == INCREMENTAL:
             budget = "an epsilon and a delta are" if self.delta else "an epsilon is"
