@@ -102,10 +102,7 @@ def contents(release: Release) -> str:
     public = f" and {count - hidden} public columns" if count > hidden else ""
     text = f"{len(release.items)} items, {factors}{public} each, ratings {release.scale}."
     if release.certificate.scheme == "Chorus" and not hidden:
-        text += (
-            " Noisy counts showed too few ratings for hidden factors at these levels: all of the "
-            "budget went into the tallies."
-        )
+        text += " There were too few ratings to tell hidden factors from noise at these levels."
     return text
 
 
