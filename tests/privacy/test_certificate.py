@@ -72,6 +72,16 @@ def test_what_happened_decides_status_and_words(
     assert words in " ".join([said.statement, *said.assumptions])
 
 
+def test_a_statement_that_nothing_is_left_of_is_not_made() -> None:
+    for gone in ({"entropy": SEEDED}, {"served": 31.0, "proven_up_to": 30.0}):
+        said = promise(replace(TALLY, **gone)).statement
+        before, _, theorem = said.partition(" Without that it would promise: ")
+        assert theorem == TALLY.theorem.statement
+        assert before.endswith((".", "nobody."))
+    without = promise(replace(TALLY, theorem=THEOREMS["pmf"], entropy=SEEDED)).statement
+    assert "would promise" not in without
+
+
 def test_the_weakest_of_several_facts_decides() -> None:
     both = replace(TALLY, catalogue=Catalogue.RATED, entropy=SEEDED)
     assert Certificate(both).status == Status.UNPROVEN

@@ -48,9 +48,16 @@ def promise(made: Provenance) -> Promise:
     refuted = [*_about_limits(made)]
     found = [finding.leaves for finding in (*assumed, *refuted)]
     status = min((made.theorem.backing, *found), key=_WEAKEST_FIRST.index)
-    statement = " ".join([*(finding.words for finding in refuted), made.theorem.statement])
     words = [finding.words for finding in assumed]
+    statement = _stated(made.theorem, [finding.words for finding in refuted])
     return Promise(status, statement, (*words, *made.theorem.assumptions))
+
+
+def _stated(theorem: Theorem, refuted: list[str]) -> str:
+    """The theorem, as what it would promise where something has left nothing of it."""
+    if not refuted or theorem.backing == Status.UNPROVEN:
+        return " ".join([*refuted, theorem.statement])
+    return " ".join([*refuted, "Without that it would promise:", theorem.statement])
 
 
 def _about_limits(made: Provenance) -> Iterator[_Finding]:
