@@ -106,8 +106,9 @@ def audit(
     findings = []
     for number, game in enumerate(games):
         progress("games", number, len(games))
+        usual = fits if game.slow else runs
         finding = play_game(
-            game, fits if game.slow else runs, alpha, seed=seed + number, progress=progress
+            game, max(20, round(game.share * usual)), alpha, seed=seed + number, progress=progress
         )
         found(finding)
         findings.append(finding)
