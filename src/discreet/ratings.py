@@ -59,12 +59,16 @@ class Crowd(Protocol):
         """The rating scale."""
         ...
 
-    def with_items(self, catalogue: Ids) -> Crowd:
-        """The same over a public catalogue."""
+    def over(self, catalogue: Ids) -> Crowd:
+        """The same, to be counted over a public catalogue.
+
+        Records of other items stay in the sets: what levels they have may count for their owners.
+        """
         ...
 
     def held(self, prepare: Callable[[Ratings], T]) -> Held[T]:
-        """Prepare every set; whether results are kept or made anew each time is the crowd's."""
+        """Prepare every set, all records of its people; whether results are kept or made anew each
+        time is the crowd's."""
         ...
 
 
@@ -77,6 +81,27 @@ class HeldHere(Generic[T]):
     def add_up(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
         """The contribution of the only set."""
         return contribution(self.state).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A table in memory whose records are counted over a public catalogue."""
+
+    table: Ratings
+    items: Ids
+
+    @property
+    def scale(self) -> RatingScale:
+        """The rating scale."""
+        return self.table.scale
+
+    def over(self, catalogue: Ids) -> Counted:
+        """The same over another catalogue."""
+        return replace(self, items=catalogue)
+
+    def held(self, prepare: Callable[[Ratings], T]) -> HeldHere[T]:
+        """The whole table as one set of people."""
+        return HeldHere(prepare(self.table))
 
 
 class Order(NamedTuple):
@@ -237,8 +262,14 @@ class Ratings:
         chosen[np.random.default_rng(seed).choice(len(self.users), count, replace=False)] = True
         return self.subset(chosen[self.user])
 
+    def over(self, catalogue: Ids) -> Counted:
+        """All records, to be counted over a public catalogue."""
+        return Counted(self, catalogue)
+
     def with_items(self, catalogue: Ids) -> Ratings:
         """The same records over a public catalogue; those of other items are dropped silently."""
+        if catalogue is self.items:
+            return self
         place = catalogue.rows(self.items.values)
         item = place[self.item]
         inside = item >= 0

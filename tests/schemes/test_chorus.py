@@ -262,11 +262,13 @@ def without_person(ratings: Ratings, person: int) -> Ratings:
 @pytest.mark.parametrize("t", [0.5, 3.0])
 def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: float) -> None:
     from discreet.privacy.accounting import gaussian_weights
-    from discreet.privacy.personalise import person_levels, share_among_own
+    from discreet.privacy.personalise import levelled, share_among_own
     from discreet.schemes.tally import PERSON_VOTES
 
     ratings = random_ratings(30, 40, 500, seed=3)
-    levels = person_levels(ratings, PrivacySpec.column().levels(ratings))
+    own_levels = PrivacySpec.column().levels(ratings)
+    levels = levelled(ratings, own_levels, "person", ratings.items).epsilon
+    assert levels is not None
     pure = Tally(unit="person").units(ratings, levels, t, Randomness(0))
     omega = gaussian_weights(levels, t, 1e-6)
     units = share_among_own(ratings, omega, PERSON_NORM, norm=2)

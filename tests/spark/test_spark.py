@@ -16,6 +16,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import sample
 from discreet.ratings import Ratings
 from discreet.spark import sql, stated
+from tests.engines import losses
 from tests.engines.test_stream import same
 
 # One session for all: on one worker, where tests run on several.
@@ -197,3 +198,30 @@ def test_a_pair_that_was_declared_unique_and_is_not_is_found_where_people_are_to
     crowd = ds.spark_ratings(table, unique_pairs=True)
     with pytest.raises(DataError, match="occurs twice"):
         ds.fit(dc.Chorus(delta=1e-6, factors=2), crowd, dc.PrivacySpec.uniform(1), seed=1)
+
+
+@pytest.mark.parametrize("loss", [losses.tally_loss, losses.chorus_loss])
+def test_a_person_loses_their_smallest_level_at_most_also_given_outside_the_catalogue(
+    spark: Any, loss: Any
+) -> None:
+    ids = losses.catalogue().ids
+    crowds = [
+        ds.spark_ratings(spark.createDataFrame(frame.to_arrow())).over(ids)
+        for frame in losses.tables()
+    ]
+    assert 0.5 * losses.LEAST < loss(crowds) <= losses.LEAST
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        dc.Tally(items=losses.catalogue(), unit="person"),
+        dc.Chorus(items=losses.catalogue(), unit="person", factors=1, rounds=2, delta=1e-6),
+    ],
+)
+def test_a_fit_with_people_takes_their_levels_before_it_drops_records(
+    spark: Any, scheme: Any
+) -> None:
+    frame, _ = losses.tables()
+    here = scheme.fit(Ratings.from_frame(frame), losses.SPEC, seed=5).release
+    same(here, ds.fit(scheme, spark.createDataFrame(frame.to_arrow()), losses.SPEC, seed=5))

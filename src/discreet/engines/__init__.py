@@ -20,5 +20,5 @@ def fit_release(
 ) -> Release:
     """The release that `scheme.fit` would make of the same ratings in memory, bit for bit."""
     checked = scheme.checked(spec)
-    data = crowd if scheme.items is None else crowd.with_items(scheme.items.ids)
+    data = crowd if scheme.items is None else crowd.over(scheme.items.ids)
     return scheme.release(data, checked, seed=seed, progress=progress)

@@ -35,8 +35,8 @@ class Stream:
     """Whether the table has an epsilon column."""
     keep: str | None = None
 
-    def with_items(self, catalogue: Ids) -> Stream:
-        """The same over a public catalogue."""
+    def over(self, catalogue: Ids) -> Stream:
+        """The same, to be counted over a public catalogue."""
         return replace(self, items=catalogue)
 
     def held(self, prepare: Callable[[Ratings], T]) -> Streamed[T]:
@@ -44,13 +44,12 @@ class Stream:
         return Streamed(self, prepare)
 
     def load(self, part: int) -> Ratings:
-        """One part, checked like any table, over the catalogue."""
+        """One part, checked like any table, with all records of its people."""
         frame = pl.concat([pl.read_parquet(file) for file in self.parts[part]])
         try:
-            data = Ratings.from_frame(frame, scale=self.scale, keep=self.keep)
+            return Ratings.from_frame(frame, scale=self.scale, keep=self.keep)
         except DataError as error:
             raise DataError(f"{error} (rows are counted within one part of the table)") from None
-        return data.with_items(self.items)
 
 
 @dataclass(frozen=True, eq=False)

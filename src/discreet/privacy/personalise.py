@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import SpecError, require_choice, require_positive
+from discreet.ids import Ids
 from discreet.kernels.threads import blockwise
 from discreet.privacy.hashing import pair_uniforms
 from discreet.privacy.noise import Randomness
@@ -64,11 +66,18 @@ def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
     return blockwise(units, np.int32, levels)
 
 
-def person_levels(ratings: Ratings, levels: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each record's person's level: the smallest that the person gave to any rating."""
-    least = np.full(len(ratings.users), np.inf)
-    np.minimum.at(least, ratings.user, levels)
-    return np.asarray(least[ratings.user])
+def levelled(ratings: Ratings, levels: NDArray[np.float64], unit: str, catalogue: Ids) -> Ratings:
+    """Some people's records over a catalogue, `epsilon` the level that counts for each.
+
+    That is its own, or with the person as unit the smallest that the person gave to *any* rating:
+    so levels come before records of items outside the catalogue are dropped
+    (docs/proofs/tally.md, "The whole person").
+    """
+    if unit == "person":
+        least = np.full(len(ratings.users), np.inf)
+        np.minimum.at(least, ratings.user, levels)
+        levels = least[ratings.user]
+    return replace(ratings, epsilon=levels).with_items(catalogue)
 
 
 def share_among_own(

@@ -78,7 +78,9 @@ class Chorus:
     ) -> FactorModel:
         """Probe, tally, sing; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
-        release = self.release(data, spec, seed=seed, progress=progress)
+        # A rating's level is its own; a person's may be on a record that is dropped.
+        whole = ratings.over(data.items) if self.unit == "person" else data
+        release = self.release(whole, spec, seed=seed, progress=progress)
         return FactorModel(release, data, threads=self.threads)
 
     def release(
@@ -89,7 +91,7 @@ class Chorus:
         seed: int | None = None,
         progress: Progress = silent,
     ) -> Release:
-        """The release alone, of ratings over the catalogue, wherever they are."""
+        """The release alone, of ratings counted over the catalogue, wherever they are."""
         if self.publications != 1:
             raise ParameterError(
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"

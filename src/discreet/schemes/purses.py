@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.privacy.accounting import GRID_EPSILON, gaussian_mu, gaussian_weights, grid_loss
 from discreet.privacy.noise import Randomness
-from discreet.privacy.personalise import person_levels, share_among_own
+from discreet.privacy.personalise import levelled, share_among_own
 from discreet.ratings import Crowd, Integers, Ratings
 from discreet.schemes.tally import Tally, count_votes, weight_ratio
 from discreet.tallies import ONE_VOTE, Tallies
@@ -60,6 +60,7 @@ class ByRating:
     def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
         self.tally, self.randomness = tally, randomness
         self.t, self.levels_of, self.typical = budget.t, budget.levels_of, budget.typical
+        self.catalogue = data.items
         # Votes of several publications add up, so they count in lifetime's units; voices do not.
         self.exact = tally.votes(data, budget.levels_of, self.t, randomness)
         self.votes = 1 / budget.publications
@@ -79,9 +80,14 @@ class ByRating:
         """Tallies that cost this share of every epsilon."""
         return self.tally.noisy_tallies(self.exact, share * self.t, self.randomness)
 
-    def weights(self, part: Ratings, share: float) -> Array:
-        """Some records' weights in the rounds, for this share of every epsilon."""
-        return gaussian_weights(share * self.levels_of(part), share * self.top, self.delta)
+    def counted(self, part: Ratings) -> Ratings:
+        """Some people's records over the catalogue, with the level that counts for each."""
+        return levelled(part, self.levels_of(part), "rating", self.catalogue)
+
+    def weights(self, counted: Ratings, share: float) -> Array:
+        """Counted records' weights in the rounds, for this share of every epsilon."""
+        assert counted.epsilon is not None
+        return gaussian_weights(share * counted.epsilon, share * self.top, self.delta)
 
     def rounds(self, share: float) -> float:
         """The rounds' mu for this share of every epsilon."""
@@ -102,17 +108,21 @@ class ByPerson:
 
     def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
         self.tally, self.budget, self.randomness = tally, budget, randomness
-        self.mu = gaussian_mu(budget.t, budget.delta)
-        self.exact = data.held(self.units).add_up(self._votes, (2, len(data.items)))
+        self.mu, self.catalogue = gaussian_mu(budget.t, budget.delta), data.items
+        self.exact = data.held(self.counted).add_up(self._votes, (2, len(data.items)))
 
-    def units(self, part: Ratings) -> tuple[Ratings, NDArray[np.int32]]:
-        """Some people's records, and the weight of each in units of 2^-20 votes."""
-        levels = person_levels(part, self.budget.levels_of(part))
-        omega = gaussian_weights(levels, self.budget.t, self.budget.delta)
-        return part, share_among_own(part, omega, PERSON_NORM, norm=2)
+    def counted(self, part: Ratings) -> Ratings:
+        """Some people's records over the catalogue, with the level of each one's person."""
+        return levelled(part, self.budget.levels_of(part), "person", self.catalogue)
 
-    def _votes(self, weighed: tuple[Ratings, NDArray[np.int32]]) -> Integers:
-        return np.stack(count_votes(*weighed, self.tally.threads))
+    def units(self, counted: Ratings) -> NDArray[np.int32]:
+        """The weight of each counted record, in units of 2^-20 votes."""
+        assert counted.epsilon is not None
+        omega = gaussian_weights(counted.epsilon, self.budget.t, self.budget.delta)
+        return share_among_own(counted, omega, PERSON_NORM, norm=2)
+
+    def _votes(self, counted: Ratings) -> Integers:
+        return np.stack(count_votes(counted, self.units(counted), self.tally.threads))
 
     def scale(self, share: float) -> float:
         """The noise on counts or tallies, which a person moves by PERSON_NORM votes in L2."""
@@ -133,10 +143,10 @@ class ByPerson:
         against, in_favour = noisy
         return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
 
-    def weights(self, part: Ratings, share: float) -> Array:
-        """Some people's records' weights in the rounds, whatever their share."""
+    def weights(self, counted: Ratings, share: float) -> Array:
+        """Counted records' weights in the rounds, whatever their share."""
         del share
-        return self.units(part)[1] / (PERSON_NORM * ONE_VOTE)
+        return self.units(counted) / (PERSON_NORM * ONE_VOTE)
 
     def rounds(self, share: float) -> float:
         """The rounds' mu for this share of mu^2."""

@@ -20,7 +20,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
     inclusion_probability,
     keep_records,
-    person_levels,
+    levelled,
     share_among_own,
     weigh,
 )
@@ -76,7 +76,9 @@ class Tally:
     ) -> FactorModel:
         """Tally, add noise, estimate; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
-        release = self.release(data, spec, seed=seed, progress=progress)
+        # A rating's level is its own; a person's may be on a record that is dropped.
+        whole = ratings.over(data.items) if self.unit == "person" else data
+        release = self.release(whole, spec, seed=seed, progress=progress)
         return FactorModel(release, data, threads=self.threads)
 
     def release(
@@ -87,7 +89,7 @@ class Tally:
         seed: int | None = None,
         progress: Progress = silent,
     ) -> Release:
-        """The release alone, of ratings over the catalogue, wherever they are."""
+        """The release alone, of ratings counted over the catalogue, wherever they are."""
         t, randomness = self.declared_threshold(spec), Randomness(seed)
         progress("tally", 0, 2)
         tallies = self.noisy_tallies(self.votes(data, spec.levels, t, randomness), t, randomness)
@@ -129,10 +131,11 @@ class Tally:
     ) -> NDArray[np.int32]:
         """Each record's weight in units of 2^-20 votes: weighed, or kept whole or not at all.
 
-        With the person as unit a person has PERSON_VOTES votes, shared among their records.
+        With the person as unit `levels` are those of people (`levelled`), and a person has
+        PERSON_VOTES votes, shared among their records.
         """
         if self.unit == "person":
-            omega = np.minimum(1.0, person_levels(data, levels) / t)
+            omega = np.minimum(1.0, levels / t)
             return share_among_own(data, omega, PERSON_VOTES, norm=1)
         if self.personalisation == "weigh":
             return weigh(levels, t)
@@ -149,11 +152,15 @@ class Tally:
         if self.personalisation == "sample":
             randomness.key("sample")  # drawn once, before any set of people asks for it
 
-        def of_some(part: Ratings) -> Integers:
-            units = self.units(part, levels_of(part), t, randomness)
-            return np.stack(count_votes(part, units, self.threads))
+        catalogue = data.items  # not the crowd itself: this runs where its parts are
 
-        return data.held(_themselves).add_up(of_some, (2, len(data.items)))
+        def of_some(part: Ratings) -> Integers:
+            counted = levelled(part, levels_of(part), self.unit, catalogue)
+            assert counted.epsilon is not None
+            units = self.units(counted, counted.epsilon, t, randomness)
+            return np.stack(count_votes(counted, units, self.threads))
+
+        return data.held(_themselves).add_up(of_some, (2, len(catalogue)))
 
     def noisy_tallies(self, votes: Integers, t: float, randomness: Randomness) -> Tallies:
         """The mechanism: integer sums, and discrete Laplace noise on every item there is."""

@@ -63,9 +63,10 @@ class Voices:
             return np.trunc(a * UNIT)
 
         def contributions(part: Ratings) -> Contributions:
-            weights = purse.weights(part, plan.share)
-            by_user = blockwise(weighed, np.int32, part.rating, part.item, weights)
-            return Contributions(part, by_user, part.in_item_order(by_user))
+            counted = purse.counted(part)
+            weights = purse.weights(counted, plan.share)
+            by_user = blockwise(weighed, np.int32, counted.rating, counted.item, weights)
+            return Contributions(counted, by_user, counted.in_item_order(by_user))
 
         self.contributions = data.held(contributions)
         parts = np.ones(plan.rounds)

@@ -40,13 +40,19 @@ def fit(
             f"Spark fits Tally, Chorus and PDP-PMF 'stated': got {type(scheme).__name__}"
         )
     table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
+    by_record = isinstance(scheme, PDPPMF) or (
+        isinstance(scheme, Tally) and scheme.unit == "rating"
+    )
     with reported():
-        data = table if scheme.items is None else table.with_items(scheme.items.ids)
+        data = table
+        if scheme.items is not None:
+            catalogue = scheme.items.ids
+            data = table.with_items(catalogue) if by_record else table.over(catalogue)
     described = _Described(table, progress)
     try:
         if isinstance(scheme, PDPPMF):
             return stated.fit(scheme, data, spec, seed=seed, progress=described)
-        if isinstance(scheme, Tally) and scheme.unit == "rating":
+        if isinstance(scheme, Tally) and by_record:
             return _tally(scheme, data, spec, seed, described)
         checked = scheme.checked(spec)
         sql.with_levels(data, checked)  # finds a level that is not on offer

@@ -40,6 +40,10 @@ class SparkRatings:
     pairs_checked: bool = True
     """Whether the table was searched for pairs that occur twice, or is said to have none."""
 
+    def over(self, catalogue: Ids) -> SparkRatings:
+        """The same, to be counted over a public catalogue."""
+        return replace(self, items=catalogue)
+
     def with_items(self, catalogue: Ids) -> SparkRatings:
         """The same over a public catalogue; records of other items are dropped silently."""
         inside = self.frame.join(*self._catalogue(catalogue), "left_semi")
@@ -92,7 +96,7 @@ class SparkHeld(Generic[T]):
         """Every task sends the numbers that are not zero; Spark adds them up by their place."""
         from pyspark.sql import functions as sf
 
-        task = tasks.sums(self.prepare, contribution, self.table.items, self.table.scale)
+        task = tasks.sums(self.prepare, contribution, self.table.scale)
         total = np.zeros(int(np.prod(shape)), dtype=np.int64)
         with reported():
             parts = self.table.by_people.mapInArrow(task, "place long, value long")

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from discreet.errors import DataError, DiscreetError
-from discreet.ids import Ids
 from discreet.kernels.threads import limit_threads
 from discreet.ratings import Integers, Ratings
 from discreet.recommend import Own
@@ -47,7 +46,6 @@ def _table(batches: Iterator[pa.RecordBatch], scale: RatingScale) -> Ratings | N
 def sums(
     prepare: Callable[[Ratings], T],
     contribution: Callable[[T], Integers],
-    items: Ids,
     scale: RatingScale,
 ) -> Task:
     """A task that adds up what the people of a part contribute: (place, value) where not zero."""
@@ -57,7 +55,7 @@ def sums(
         if data is None:
             return
         try:
-            values = np.ravel(contribution(prepare(data.with_items(items))))
+            values = np.ravel(contribution(prepare(data)))
         except DiscreetError as error:
             raise DataError(f"{type(error).__name__} in a part of the table") from None
         place = np.flatnonzero(values)
