@@ -14,6 +14,11 @@ Change = tuple[Any, str, Any]
 """A module or class, the name of something in it, and what stands there instead."""
 
 
+def instead(place: Any, name: str, made: Callable[[Any], Any]) -> list[Change]:
+    """Something made from what stands there now."""
+    return [(place, name, made(getattr(place, name)))]
+
+
 @contextmanager
 def patched(changes: Sequence[Change]) -> Iterator[None]:
     """The same code with these changes; as it was when the block ends."""
@@ -55,7 +60,4 @@ def all_noise_times(factor: float) -> list[Change]:
 
         return add
 
-    return [
-        (Randomness, name, less(getattr(Randomness, name)))
-        for name in ("add_laplace", "add_gaussian")
-    ]
+    return instead(Randomness, "add_laplace", less) + instead(Randomness, "add_gaussian", less)

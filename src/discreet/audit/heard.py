@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -37,6 +38,11 @@ class CopiedRuns:
             by_copy(draw.noisy, one.exact) for draw, one in zip(heard, first, strict=True)
         ])  # fmt: skip
 
+    @property
+    def distance(self) -> float:
+        """How far apart the two tables' exact sums are."""
+        return distance(*self._sides)
+
     def log_ratio(self, outcomes: Array) -> Array:
         """Noises are independent, so their ratios add up."""
         return np.asarray(np.sum(self.log_ratios(outcomes), axis=0))
@@ -54,6 +60,18 @@ class CopiedRuns:
     def _sides(self) -> tuple[list[Draw], list[Draw]]:
         one, other = (listen(self.produce, self.pair.side(side))[0] for side in (True, False))
         return one, other
+
+
+def distance(one: list[Draw], other: list[Draw]) -> float:
+    """How far apart exact sums are, in units of the noise: L1 and L2 parts added."""
+    pure, squares = 0.0, 0.0
+    for x, y in zip(one, other, strict=True):
+        moved = np.abs(x.exact - y.exact) / x.scale
+        if x.law == "add_laplace":
+            pure += float(moved.sum())
+        else:
+            squares += float((moved**2).sum())
+    return pure + math.sqrt(squares)
 
 
 def ratio_of(noisy: Array, x: Draw, y: Draw) -> Array:
@@ -80,16 +98,21 @@ class SampledRuns(CopiedRuns):
     t: float = 1.0
 
     def log_ratio(self, outcomes: Array) -> Array:
-        """The record is there with its probability, in whichever publication it was drawn."""
+        """The record is there with its probability; if not, it may have been drawn from again."""
         share = float(inclusion_probability(self.pair.level, self.t))
-        return np.log1p(share * np.sum([np.expm1(r) for r in self.log_ratios(outcomes)], axis=0))
+        left, total = share, np.zeros(len(outcomes))
+        for ratio in self.log_ratios(outcomes):
+            total += left * np.expm1(ratio)
+            left *= 1 - share
+        return np.log1p(total)
 
     @cached_property
     def _sides(self) -> tuple[list[Draw], list[Draw]]:
-        """The first publication's sums with a record that is surely drawn, as of every one."""
-        sure = replace(self.pair.at_level(self.t))
+        """What a record that is surely drawn adds to the first publication: as if to any."""
+        sure = self.pair.at_level(self.t)
         one, other = (listen(self.produce, sure.side(side))[0] for side in (True, False))
-        return [one[0]] * len(one), [other[0]] * len(one)
+        added = one[0].exact - other[0].exact
+        return [replace(draw, exact=draw.exact + added) for draw in other], other
 
 
 @dataclass(frozen=True)

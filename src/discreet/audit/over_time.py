@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from discreet.audit.game import Game
 from discreet.audit.heard import CopiedRuns, SampledRuns
-from discreet.audit.neighbours import four_people
-from discreet.audit.routes import ThroughDatabase, ThroughLedger
+from discreet.audit.neighbours import four_people, numbered, without_record
+from discreet.audit.routes import ThroughDatabase, ThroughLedger, database_missing
 from discreet.schemes.chorus import Chorus
 from discreet.schemes.tally import Tally
 
@@ -15,20 +13,28 @@ SHARE = 0.25
 """Of the runs: every one of them writes to ledgers or databases."""
 
 
-def _game(scheme: str, variant: str, case: str, claimed: float, runs: CopiedRuns) -> Game:
+def _game(
+    scheme: str, variant: str, case: str, claimed: float, runs: CopiedRuns, share: float = SHARE
+) -> Game:
     return Game(
-        scheme, variant, case, claimed, runs, runs.log_ratio, proven=True, learned=True, share=SHARE
+        scheme, variant, case, claimed, runs, runs.log_ratio, proven=True, learned=True, share=share
     )
 
 
-def tally_game(t: float = 1.0, personalisation: str = "weigh") -> Game:
-    """A rating that is published several times is counted, or drawn, once."""
-    scheme, pair = Tally(threshold=t, personalisation=personalisation), four_people(t)
-    if personalisation == "weigh":
-        weighed = CopiedRuns(ThroughLedger(scheme, 3, t), pair)
-        return _game("Tally", "incremental", "record at t, 3 publications", t, weighed)
-    drawn = SampledRuns(ThroughLedger(scheme, 4, t), pair.at_level(t / 4), t=t)
-    return _game("Tally", "sampled over time", "record below t, 4 publications", t / 4, drawn)
+def tally_game(t: float = 1.0) -> Game:
+    """A rating that is published several times is counted once."""
+    runs = CopiedRuns(ThroughLedger(Tally(threshold=t), 3, t), four_people(t))
+    return _game("Tally", "incremental", "record at t, 3 publications", t, runs)
+
+
+def sampled_game(t: float = 2.0) -> Game:
+    """A rating that is published often is drawn once: a second coin would show in 16."""
+    scheme = Tally(threshold=t, personalisation="sample")
+    pair = without_record(numbered([0, 1], [0, 0], [5, 5], t), 1).at_level(t / 2)
+    runs = SampledRuns(ThroughLedger(scheme, 16, t), pair, t=t)
+    return _game(
+        "Tally", "incremental", "record below t, sampled, 16 publications", t / 2, runs, 0.75
+    )
 
 
 def chorus_game(t: float, n: int) -> Game:
@@ -46,6 +52,9 @@ def database_game(delta: float = 0.0) -> Game:
     return _game(scheme, "from a database", "record at t, 3 publications", 1.0, runs)
 
 
-def database_games() -> list[Callable[[], Game]]:
-    """By both schemes that a database can declare."""
-    return [database_game, lambda: database_game(1e-6)]
+def games() -> list[Game]:
+    """Ledgers in files, and databases where what they need is installed."""
+    found = [tally_game(), sampled_game(), chorus_game(1.0, 4)]
+    if database_missing() is None:
+        found += [database_game(), database_game(1e-6)]
+    return found

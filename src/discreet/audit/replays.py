@@ -19,7 +19,9 @@ OUTSIDE = 5
 """Items of which the last is not in the catalogue."""
 
 
-def _replayed(scheme: str, variant: str, case: str, claim: tuple[float, float], runs: ReplayedRuns) -> Game:
+def _replayed(
+    scheme: str, variant: str, case: str, claim: tuple[float, float], runs: ReplayedRuns
+) -> Game:
     claimed, delta = claim
     return Game(
         scheme, variant, f"{case}, replayed", claimed, runs, first_column, delta,
@@ -92,9 +94,25 @@ def stream_tally_game() -> Game:
 def outside_game(scheme: str = "Tally") -> Game:
     """A person's smallest level counts, wherever it was given."""
     t, low, delta = 4.0, 0.25, 0.001
-    made = Tally(unit="person") if scheme == "Tally" else Chorus(unit="person", factors=0, delta=delta)
+    made = (
+        Tally(unit="person") if scheme == "Tally" else Chorus(unit="person", factors=0, delta=delta)
+    )
     runs = CopiedRuns(ThroughFit(made, t, OUTSIDE), low_outside(t, low))
     return Game(
         scheme, "unit person", "smallest level outside the catalogue", low, runs, runs.log_ratio,
         delta if scheme == "Chorus" else 0.0, proven=True, learned=True, share=SHARE,
     )  # fmt: skip
+
+
+def games() -> list[Game]:
+    """By `fit`, by publications and by the stream engine."""
+    return [
+        tally_game(),
+        chorus_game(),
+        auto_game(),
+        published_game(),
+        stream_tally_game(),
+        stream_chorus_game(),
+        outside_game(),
+        outside_game("Chorus"),
+    ]

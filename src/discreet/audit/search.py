@@ -28,6 +28,8 @@ class Person:
     z: Array
     whole: bool = False
     instead: float | None = None
+    most: int = MOST_ITEMS
+    """So many items a search may go up to."""
 
     @property
     def pair(self) -> Pair:
@@ -45,13 +47,14 @@ Loss = Callable[[Person], float]
 
 
 def starts(
-    level: float, top: float, d: int, *, whole: bool = False, instead: float | None = None
-) -> list[Person]:
+    level: float, top: float, d: int, *, whole: bool = False, instead: float | None = None,
+    items: int = MOST_ITEMS,
+) -> list[Person]:  # fmt: skip
     """Where a search begins: one voice of full length, one that all but cancels, one at random.
 
     What is attacked has `level`, other ratings `top`.
     """
-    n, rng = MOST_ITEMS // 2, np.random.default_rng(0)
+    n, rng = max(items // 2, 2), np.random.default_rng(0)
     levels = np.full(n, level if whole else top)
     levels[0] = level
     along = np.zeros((n, d))
@@ -60,7 +63,7 @@ def starts(
     best = np.full(n, 5.0)
     turned = _in_the_ball(rng.standard_normal((n, d)))
     shapes = [(best, along), (best, along * sign[:, None]), (rng.choice([1.0, 5.0], n), turned)]
-    return [Person(ratings, levels, z, whole, instead) for ratings, z in shapes]
+    return [Person(ratings, levels, z, whole, instead, items) for ratings, z in shapes]
 
 
 def climb(begin: list[Person], loss: Loss, *, steps: int = 120, seed: int = 0) -> Person:
@@ -100,8 +103,8 @@ def _varied(person: Person, rng: np.random.Generator) -> Person:
         return replace(person, levels=np.where(some, others, person.levels))
     if rng.random() < 0.5 and n > 2:
         kept = np.delete(np.arange(n), rng.integers(1, n))
-    elif n < MOST_ITEMS:
-        kept = np.append(np.arange(n), rng.integers(n, size=rng.integers(1, MOST_ITEMS - n + 1)))
+    elif n < person.most:
+        kept = np.append(np.arange(n), rng.integers(n, size=rng.integers(1, person.most - n + 1)))
     else:
         return person
     return replace(
