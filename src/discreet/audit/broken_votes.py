@@ -1,4 +1,4 @@
-"""Small patches of all other code, each of which breaks a promise: votes, levels, ledgers, noise."""
+"""Small patches of other code, each of which breaks a promise: votes, levels, ledgers, noise."""
 
 from __future__ import annotations
 

@@ -33,6 +33,8 @@ from discreet.schemes.voices import UNIT, Voices
 Array = NDArray[Any]
 AT_ONCE = 5_000
 """Copies side by side: their arrays stay small."""
+PLACES = {"below": (0.25, 1), "at": (1.0, 2), "above": (2.0, 3)}
+"""Levels in units of t, and with how many factors each is played."""
 LITTLE = 0.03
 """The tallies' share where the rounds are under attack: pure and Gaussian parts add up loosely."""
 
@@ -171,19 +173,23 @@ def chorus_game(case: str, runs: ChorusRuns, level: float) -> Game:
     )  # fmt: skip
 
 
+def placed_game(
+    place: str, t: float = 1.0, delta: float = 0.1, unit: str = "rating", *, exact: bool = False
+) -> Game:
+    """Chorus as it is, for a level below, at or above t."""
+    share, d = PLACES[place]
+    scheme = Chorus(delta=delta, rounds=3, threshold=t, unit=unit)
+    runs = searched(scheme, plan_of(scheme, d), share * t, exact=exact)
+    what = "record" if unit == "rating" else "person"
+    return chorus_game(f"{what} {place} t, d = {d}", runs, share * t)
+
+
 def games(
     t: float = 1.0, delta: float = 0.1, unit: str = "rating", *, exact: bool = False
 ) -> list[Game]:
-    """Chorus as it is, with one, two and three factors and several rounds."""
-    places = (("below", 0.25, 1), ("at", 1.0, 2), ("above", 2.0, 3))
-    scheme = Chorus(delta=delta, rounds=3, threshold=t, unit=unit)
-    return [
-        chorus_game(
-            f"{'record' if unit == 'rating' else 'person'} {place} t, d = {d}",
-            searched(scheme, plan_of(scheme, d), share * t, exact=exact), share * t,
-        )
-        for place, share, d in (places if unit == "rating" else places[:2])
-    ]  # fmt: skip
+    """With one, two and three factors; what a person's level above t would show, a rating's does."""
+    places = list(PLACES) if unit == "rating" else ["below", "at"]
+    return [placed_game(place, t, delta, unit, exact=exact) for place in places]
 
 
 def shared_game(t: float = 1.0, delta: float = 0.1) -> Game:

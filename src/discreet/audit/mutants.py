@@ -38,8 +38,8 @@ class Mutant:
         return broken(self.game, self.name, self.patch())
 
 
-def _sung(place: int, unit: str = "rating") -> Game:
-    return chorus.games(unit=unit)[place]
+_SUNG = partial(chorus.placed_game, "at")
+_SUNG_BY_ONE = partial(chorus.placed_game, "at", unit="person")
 
 
 def _counted(place: int, unit: str = "rating") -> Game:
@@ -52,22 +52,22 @@ def _coins() -> Game:
 
 
 MUTANTS: tuple[Mutant, ...] = (
-    Mutant("no h^2", broken_rounds.no_squares, partial(_sung, 1), usual=True),
-    Mutant("no self-normalisation", broken_rounds.no_normalisation, partial(_sung, 1), usual=True),
-    Mutant("no clipping", broken_rounds.no_clipping, partial(_sung, 1)),
-    Mutant("rounds' noise times 0.8", broken_rounds.quiet_rounds, partial(_sung, 1), usual=True),
-    Mutant("noise times 0.8, person", broken_rounds.quiet_person, partial(_sung, 1, "person"),
+    Mutant("no h^2", broken_rounds.no_squares, _SUNG, usual=True),
+    Mutant("no self-normalisation", broken_rounds.no_normalisation, _SUNG, usual=True),
+    Mutant("no clipping", broken_rounds.no_clipping, _SUNG),
+    Mutant("rounds' noise times 0.8", broken_rounds.quiet_rounds, _SUNG, usual=True),
+    Mutant("noise times 0.8, person", broken_rounds.quiet_person, _SUNG_BY_ONE,
            usual=True),
-    Mutant("every round spends all", broken_rounds.every_round_whole, partial(_sung, 1)),
-    Mutant("same noise in all rounds", broken_rounds.same_noise_every_round, partial(_sung, 1)),
-    Mutant("rounds blind to levels", broken_rounds.level_blind_rounds, partial(_sung, 0)),
+    Mutant("every round spends all", broken_rounds.every_round_whole, _SUNG),
+    Mutant("same noise in all rounds", broken_rounds.same_noise_every_round, _SUNG),
+    Mutant("rounds blind to levels", broken_rounds.level_blind_rounds, partial(chorus.placed_game, "below")),
     Mutant("wrong share", broken_rounds.whole_share, chorus.shared_game),
     Mutant("probe unpaid", broken_rounds.free_probe, chorus.shared_game),
     Mutant("REPLACE with half its noise", broken_rounds.undoubled,
            partial(chorus.replaced_game, 1.0, 0.1)),
     Mutant("delta forgotten", broken_rounds.delta_forgotten, chorus.raised_game),
     Mutant("auto by exact counts", broken_rounds.exact_probe, replays.auto_game),
-    Mutant("person's weight undivided", broken_votes.undivided, partial(_sung, 1, "person")),
+    Mutant("person's weight undivided", broken_votes.undivided, _SUNG_BY_ONE),
     Mutant("person's votes undivided", broken_votes.undivided, partial(_counted, 1, "person")),
     Mutant("person's largest level", broken_votes.largest_level, replays.outside_game),
     Mutant("level after filter", broken_votes.filter_first, replays.outside_game, usual=True),
@@ -87,7 +87,7 @@ MUTANTS: tuple[Mutant, ...] = (
            over_time.tally_game),
     Mutant("coins until heads", broken_votes.coins_until_heads, over_time.sampled_game),
     Mutant("forgetful database", broken_votes.forgetful_database, over_time.database_game),
-    Mutant("missing rho", broken_rounds.no_margin, partial(_sung, 1),
+    Mutant("missing rho", broken_rounds.no_margin, _SUNG,
            caught_by="tests/audit/test_mutants.py"),
     Mutant("weights rounded up", broken_votes.rounded_up, partial(_counted, 0),
            caught_by="tests/schemes/test_tally.py"),
