@@ -45,7 +45,7 @@ def rounded_up() -> list[Change]:
     """Weights of votes are rounded up to the grid."""
 
     def weigh(levels: Array, t: float) -> Array:
-        return np.ceil(np.minimum(levels / t, 1.0) * ONE_VOTE).astype(np.int32)
+        return np.asarray(np.ceil(np.minimum(levels / t, 1.0) * ONE_VOTE), dtype=np.int32)
 
     return [(tally, "weigh", weigh), (personalise, "weigh", weigh)]
 
@@ -55,7 +55,7 @@ def undivided() -> list[Change]:
 
     def share(ratings: Ratings, weights: Array, whole: int, norm: int) -> Array:
         del ratings, norm
-        return np.floor(weights * whole * ONE_VOTE).astype(np.int32)
+        return np.asarray(np.floor(weights * whole * ONE_VOTE), dtype=np.int32)
 
     return [(tally, "share_among_own", share), (purses, "share_among_own", share)]
 

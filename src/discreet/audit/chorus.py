@@ -141,7 +141,7 @@ def plan_of(scheme: Chorus, d: int, tallies: float = LITTLE) -> Plan:
 
 def searched(
     scheme: Chorus, plan: Plan, level: float, *, times: int = 0, exact: bool = False,
-    instead: float | None = None, steps: int = 120,
+    instead: float | None = None, steps: int = 90,
 ) -> ChorusRuns:  # fmt: skip
     """The worst tables and directions that a search finds, through the scheme's own code."""
     t, whole = scheme.threshold or 1.0, scheme.unit == "person"
@@ -187,7 +187,7 @@ def placed_game(
 def games(
     t: float = 1.0, delta: float = 0.1, unit: str = "rating", *, exact: bool = False
 ) -> list[Game]:
-    """With one, two and three factors; what a person's level above t would show, a rating's does."""
+    """One, two and three factors; a person's level above t is cut off as a rating's is."""
     places = list(PLACES) if unit == "rating" else ["below", "at"]
     return [placed_game(place, t, delta, unit, exact=exact) for place in places]
 

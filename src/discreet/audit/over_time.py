@@ -9,8 +9,8 @@ from discreet.audit.routes import ThroughDatabase, ThroughLedger, database_missi
 from discreet.schemes.chorus import Chorus
 from discreet.schemes.tally import Tally
 
-SHARE = 0.25
-"""Of the runs: every one of them writes to ledgers or databases."""
+SHARE, IN_DATABASES = 0.25, 0.15
+"""Of the runs: every one of them writes to ledgers, or to databases, which takes longer."""
 
 
 def _game(
@@ -27,13 +27,13 @@ def tally_game(t: float = 1.0) -> Game:
     return _game("Tally", "incremental", "record at t, 3 publications", t, runs)
 
 
-def sampled_game(t: float = 2.0) -> Game:
+def sampled_game(t: float = 2.0, share: float = SHARE) -> Game:
     """A rating that is published often is drawn once: a second coin would show in 16."""
     scheme = Tally(threshold=t, personalisation="sample")
     pair = without_record(numbered([0, 1], [0, 0], [5, 5], t), 1).at_level(t / 2)
     runs = SampledRuns(ThroughLedger(scheme, 16, t), pair, t=t)
     return _game(
-        "Tally", "incremental", "record below t, sampled, 16 publications", t / 2, runs, 0.75
+        "Tally", "incremental", "record below t, sampled, 16 publications", t / 2, runs, share
     )
 
 
@@ -49,7 +49,8 @@ def database_game(delta: float = 0.0) -> Game:
     """Three publications from a database; with a delta by Chorus, whose tables have no factors."""
     runs = CopiedRuns(ThroughDatabase(3, 1.0, delta), four_people(1.0))
     scheme = "Chorus" if delta else "Tally"
-    return _game(scheme, "from a database", "record at t, 3 publications", 1.0, runs)
+    case = "record at t, 3 publications"
+    return _game(scheme, "from a database", case, 1.0, runs, IN_DATABASES)
 
 
 def games() -> list[Game]:

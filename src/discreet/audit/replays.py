@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from discreet.audit.game import Game
@@ -15,6 +17,8 @@ CROWD = 52
 """So many ratings of one item, and its noisy count is now above, now below what `auto` asks for."""
 SHARE = 0.25
 """Of the fits: each of these runs is two."""
+SMALL, FEW = 0.25, 0.125
+"""A level that few runs can refute, where each takes long."""
 OUTSIDE = 5
 """Items of which the last is not in the catalogue."""
 
@@ -27,6 +31,10 @@ def _replayed(
         scheme, variant, f"{case}, replayed", claimed, runs, first_column, delta,
         proven=True, slow=True, learned=True, share=SHARE,
     )  # fmt: skip
+
+
+def _few(game: Game) -> Game:
+    return replace(game, share=FEW)
 
 
 def several_levels(t: float = 1.0) -> Pair:
@@ -72,15 +80,15 @@ def auto_game() -> Game:
 def published_game() -> Game:
     """Factors in three publications, for two of which a rating has a budget."""
     scheme = Chorus(delta=0.1, factors=1, rounds=2, publications=2, threads=1)
-    runs = ReplayedRuns(ThroughBatches(scheme, 3, 1.0), four_people())
-    return _replayed("Chorus", "incremental", "rounds of 3 publications", (1.0, 0.1), runs)
+    runs = ReplayedRuns(ThroughBatches(scheme, 3, SMALL), four_people(SMALL))
+    return _few(_replayed("Chorus", "incremental", "rounds of 3 publications", (SMALL, 0.1), runs))
 
 
 def stream_chorus_game() -> Game:
     """Factors through the engine for tables on disk."""
-    scheme = Chorus(delta=0.1, factors=1, rounds=1, threads=1)
-    runs = ReplayedRuns(ThroughStream(scheme), four_people())
-    return _replayed("Chorus", "streamed", "record at t", (1.0, 0.1), runs)
+    scheme = Chorus(delta=0.1, factors=1, rounds=1, threads=1, threshold=SMALL)
+    runs = ReplayedRuns(ThroughStream(scheme), four_people(SMALL))
+    return _few(_replayed("Chorus", "streamed", "record at t", (SMALL, 0.1), runs))
 
 
 def stream_tally_game() -> Game:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.breaking import patched
+from discreet.audit.breaking import Change, patched
 from discreet.privacy.noise import Randomness
 from discreet.ratings import Ratings
 from discreet.release import Release
@@ -107,7 +107,8 @@ def listening(heard: list[Draw], replayed: Sequence[Draw] | None = None) -> Iter
         return add
 
     # Starting points protect nobody: the attacker may know them, so they are the same every time.
-    changes = [(Randomness, law, tapped(law)) for law in ("add_laplace", "add_gaussian")]
+    laws = ("add_laplace", "add_gaussian")
+    changes: list[Change] = [(Randomness, law, tapped(law)) for law in laws]
     changes.append((Randomness, "training", property(_public_starts)))
     with patched(changes):
         yield
