@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.kernels.sums import add_chorus, add_voices
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.margins import MOST_ITEMS, root_rounded_down, rounded_down, rounded_up
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes import voices as voices_module

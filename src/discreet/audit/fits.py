@@ -116,10 +116,6 @@ def games(t: float = 1.0) -> list[Game]:
             FitRuns(tally, together, column, seen_by_others), **proven,
         ),
         _game(
-            "Chorus", rating, "record at t", t, FitRuns(chorus, pair, column, released),
-            delta=0.1, **proven,
-        ),
-        _game(
             "Chorus", rating, "record at t, others' predictions", t,
             FitRuns(chorus, together, column, seen_by_others), delta=0.1, **proven,
         ),

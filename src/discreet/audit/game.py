@@ -41,12 +41,17 @@ class Game:
     """Played on real ratings: what it finds is computed from them, outside any mechanism."""
     slow: bool = False
     """Every run is a public `fit` of its own: a game of fewer runs."""
+    learned: bool = False
+    """Whether a projection is learned too: broken code may have other noise than was declared."""
+    share: float = 1.0
+    """The part of an audit's runs that is played where they are not as cheap as others."""
 
     @property
     def attacks(self) -> tuple[Attack, ...]:
         """Where the ratio of likelihoods is known no other attack is stronger."""
         if self.log_ratio is not None:
-            return (LikelihoodRatio(self.log_ratio),)
+            known = LikelihoodRatio(self.log_ratio)
+            return (known, MeanDifference()) if self.learned else (known,)
         return (MeanDifference(), Classifier())
 
 

@@ -1,127 +1,61 @@
-"""Releases over time under attack: several publications of one ledger, together."""
+"""Releases over time under attack: several publications with one ledger, together."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from discreet.audit.attacks import Score
 from discreet.audit.game import Game
-from discreet.audit.neighbours import Pair, copies, four_people, levels_of
-from discreet.audit.tally import laplace_ratio
-from discreet.privacy.lifetime import Spends
-from discreet.privacy.noise import Randomness
-from discreet.privacy.personalise import weigh
-from discreet.privacy.spec import PrivacySpec
-from discreet.progress import silent
-from discreet.ratings import Ratings
-from discreet.release import Release
+from discreet.audit.heard import CopiedRuns, SampledRuns
+from discreet.audit.neighbours import four_people, numbered, without_record
+from discreet.audit.routes import ThroughDatabase, ThroughLedger, database_missing
 from discreet.schemes.chorus import Chorus
-from discreet.schemes.tally import Tally, count_votes
-from discreet.tallies import ONE_VOTE
+from discreet.schemes.tally import Tally
 
-Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class LedgerRuns:
-    """Outcomes are the noisy tallies that each publication adds, of all items.
-
-    The schemes' own `publish_batch` on copies of a table, with what each pair has spent kept in
-    memory as the ledger would. Chorus without factors: its rounds are attacked on their own.
-    """
-
-    scheme: Tally | Chorus
-    pair: Pair
-    t: float
-    times: int
-    forgetful: bool = False
-    """A ledger that forgets what was spent: broken on purpose."""
-
-    def __call__(self, with_record: bool, runs: int, seed: int) -> Array:
-        """So many histories of one side, with the noise that releases use."""
-        del seed
-        batches = self._publish(copies(self.pair.side(with_record), runs))[0]
-        return np.hstack([batch.reshape(runs, -1) for batch in batches])
-
-    def log_ratio(self, outcomes: Array) -> Array:
-        """The publications' noises are independent, so their ratios add up."""
-        width = 2 * len(self.pair.table.items)
-        parts = [
-            ratio(outcomes[:, k * width : (k + 1) * width]) for k, ratio in enumerate(self._ratios)
-        ]
-        return np.asarray(np.sum(parts, axis=0))
-
-    @cached_property
-    def _ratios(self) -> list[Score]:
-        sides = []
-        for side in (True, False):
-            table = self.pair.side(side)
-            sides.append([
-                np.stack(count_votes(table, weigh(costs, self.t)), axis=1).ravel() / ONE_VOTE
-                for costs in self._publish(table)[1]
-            ])  # fmt: skip
-        return [laplace_ratio(x, y, 1 / self.t) for x, y in zip(*sides, strict=True)]
-
-    def _publish(self, table: Ratings) -> tuple[list[Array], list[Array]]:
-        """Every publication's noisy votes, and what it cost each record."""
-        spec = PrivacySpec.column(max_level=max(self.t, float(levels_of(table).max())))
-        nothing = np.zeros(len(table))
-        spends, before, shown = Spends(nothing, nothing, nothing), None, []
-        costs: list[Array] = []
-        for number in range(self.times):
-            randomness = Randomness(None, run=number)
-            batch = self.scheme.publish_batch(table, spec, spends, before, randomness, silent)
-            shown.append(_added(batch.model.release, before))
-            costs.append(batch.epsilons)
-            before = batch.model.release
-            if not self.forgetful:
-                counted = np.where(batch.epsilons > 0, levels_of(table), spends.level)
-                spends = Spends(
-                    counted, spends.epsilon + batch.epsilons, spends.delta + batch.deltas
-                )
-        return shown, costs
+SHARE, IN_DATABASES = 0.25, 0.15
+"""Of the runs: every one of them writes to ledgers, or to databases, which takes longer."""
 
 
-def _added(release: Release, before: Release | None) -> Array:
-    """What a release added to the tallies of the one before."""
-    assert release.tallies is not None
-    votes = np.stack(release.tallies.votes(), axis=1)
-    if before is not None:
-        assert before.tallies is not None
-        votes = votes - np.stack(before.tallies.votes(), axis=1)
-    return votes
-
-
-def _game(runs: LedgerRuns, case: str, *, control: bool = False) -> Game:
-    tally = isinstance(runs.scheme, Tally)
+def _game(
+    scheme: str, variant: str, case: str, claimed: float, runs: CopiedRuns, share: float = SHARE
+) -> Game:
     return Game(
-        "Tally" if tally else "Chorus", "incremental", case, runs.pair.level, runs, runs.log_ratio,
-        proven=not control, control=control,
-    )  # fmt: skip
+        scheme, variant, case, claimed, runs, runs.log_ratio, proven=True, learned=True, share=share
+    )
 
 
-def tally_game(t: float, personalisation: str = "weigh") -> Game:
-    """A rating that is published three times is counted once."""
-    scheme = Tally(threshold=t, personalisation=personalisation)
-    return _game(LedgerRuns(scheme, four_people(t), t, 3), "record at t, 3 publications")
+def tally_game(t: float = 1.0) -> Game:
+    """A rating that is published several times is counted once."""
+    runs = CopiedRuns(ThroughLedger(Tally(threshold=t), 3, t), four_people(t))
+    return _game("Tally", "incremental", "record at t, 3 publications", t, runs)
+
+
+def sampled_game(t: float = 2.0, share: float = SHARE) -> Game:
+    """A rating that is published often is drawn once: a second coin would show in 16."""
+    scheme = Tally(threshold=t, personalisation="sample")
+    pair = without_record(numbered([0, 1], [0, 0], [5, 5], t), 1).at_level(t / 2)
+    runs = SampledRuns(ThroughLedger(scheme, 16, t), pair, t=t)
+    return _game(
+        "Tally", "incremental", "record below t, sampled, 16 publications", t / 2, runs, share
+    )
 
 
 def chorus_game(t: float, n: int) -> Game:
     """A level above t, in parts: the sum of all publications is within it."""
-    scheme = Chorus(threshold=t, publications=n, factors=0)
-    pair = four_people(t).at_level(2 * t)
-    return _game(
-        LedgerRuns(scheme, pair, t, n + 1), f"record above t, tallies of {n + 1} publications"
-    )
+    route = ThroughLedger(Chorus(threshold=t, publications=n, factors=0), n + 1, 2 * t)
+    runs = CopiedRuns(route, four_people(t).at_level(2 * t))
+    case = f"record above t, tallies of {n + 1} publications"
+    return _game("Chorus", "incremental", case, 2 * t, runs)
 
 
-def control() -> Game:
-    """A ledger that forgets."""
-    known = tally_game(1.0).play
-    assert isinstance(known, LedgerRuns)
-    return _game(replace(known, forgetful=True), "a ledger that forgets", control=True)
+def database_game(delta: float = 0.0) -> Game:
+    """Three publications from a database; with a delta by Chorus, whose tables have no factors."""
+    runs = CopiedRuns(ThroughDatabase(3, 1.0, delta), four_people(1.0))
+    scheme = "Chorus" if delta else "Tally"
+    case = "record at t, 3 publications"
+    return _game(scheme, "from a database", case, 1.0, runs, IN_DATABASES)
+
+
+def games() -> list[Game]:
+    """Ledgers in files, and databases where what they need is installed."""
+    found = [tally_game(), sampled_game(), chorus_game(1.0, 4)]
+    if database_missing() is None:
+        found += [database_game(), database_game(1e-6)]
+    return found

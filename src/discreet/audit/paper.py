@@ -137,6 +137,7 @@ def paper_game(scheme: str, runs: PaperRuns, case: str) -> Game:
         scheme, runs.variant, f"{case}, U {'fixed' if given else 'trained'}",
         min(runs.pair.level, runs.t), runs, runs.log_ratio if known else None,
         proven=given and runs.variant == "repaired",
+        share=0.5 if runs.variant == "repaired" else 1.0,  # its solver takes many steps
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from discreet.audit import chorus, fits, over_time, paper, tally
+from discreet.audit import chorus, fits, over_time, paper, replays, tally
 from discreet.audit.game import Finding, Game, play_game
+from discreet.audit.mutants import mutant_games
 from discreet.audit.neighbours import four_people
 from discreet.errors import ParameterError, require_count
 from discreet.privacy.certificate import INCREMENTAL, Certificate
@@ -24,7 +25,7 @@ FITS, THOROUGH_FITS = 400, 5_000
 
 
 def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[Game]:
-    """All schemes and variants, and those broken on purpose.
+    """All schemes and variants by all routes, and some broken on purpose.
 
     A canary is placed into `data` if it is given. Thorough also searches for worse tables.
     """
@@ -32,16 +33,17 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
         *paper.games(),
         *tally.games(),
         *tally.games(unit="person"),
+        *(tally.searched_game(unit=unit) for unit in ("rating", "person")),
         tally.replaced_game(1.0),
         *chorus.games(exact=thorough),
         *chorus.games(unit="person", exact=thorough),
+        chorus.shared_game(),
         chorus.replaced_game(1.0, 0.1, exact=thorough),
-        over_time.tally_game(1.0),
-        over_time.chorus_game(1.0, 4),
+        chorus.published_game(),
+        *over_time.games(),
+        *replays.games(),
         *fits.games(),
-        *tally.controls(),
-        *chorus.controls(exact=thorough),
-        over_time.control(),
+        *mutant_games(usual=True),
     ]
     if data is not None:
         games.append(fits.canary_game(data))
@@ -64,9 +66,10 @@ def games_for(certificate: Certificate, *, exact: bool = False) -> list[Game]:
             return [tally.replaced_game(t), tally.replaced_game(t, quiet=True)]
         personalisation = certificate.personalisation
         found = tally.games(t, personalisation, unit)
-        if incremental and personalisation == "weigh":
-            found.append(over_time.tally_game(t))
-        return [*found, *tally.quiet(t, unit, personalisation)]
+        if incremental:
+            weighed = personalisation == "weigh"
+            found.append(over_time.tally_game(t) if weighed else over_time.sampled_game(t))
+        return [*found, tally.quiet(t, unit, personalisation)]
     if certificate.scheme == "Chorus":
         n = int(given.get("publications", 1))
         delta = float(given.get("delta", certificate.delta))
@@ -104,8 +107,9 @@ def audit(
     findings = []
     for number, game in enumerate(games):
         progress("games", number, len(games))
+        usual = fits if game.slow else runs
         finding = play_game(
-            game, fits if game.slow else runs, alpha, seed=seed + number, progress=progress
+            game, max(20, round(game.share * usual)), alpha, seed=seed + number, progress=progress
         )
         found(finding)
         findings.append(finding)

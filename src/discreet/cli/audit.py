@@ -36,6 +36,14 @@ def audit(
             "paper's parameters (t = 0.39 whatever levels the table has), given U.",
         ),
     ] = None,
+    mutants: Annotated[
+        bool,
+        typer.Option(
+            "--mutants",
+            help="Instead: play every mutant, production code broken in one place, and say which "
+            "of them are refuted.",
+        ),
+    ] = False,
     thorough: Annotated[
         bool,
         typer.Option(
@@ -70,24 +78,31 @@ def audit(
     Examples:
       discreet audit
       discreet audit --release release
+      discreet audit --mutants
       discreet audit --thorough --json audit.json --figure audit.svg
       discreet audit --paper ml-1m --figure losses.svg
     """
     from discreet.audit import suite
+    from discreet.audit.mutants import mutant_games
+    from discreet.audit.routes import database_missing
 
     for path in (json, figure):
         if path is not None and not path.parent.is_dir():
             raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
     if release is not None and ratings is not None:
         raise ParameterError("--ratings places a canary for the whole audit: leave --release away")
+    if mutants and (release, ratings) != (None, None):
+        raise ParameterError("--mutants are played on tables of their own: leave the others away")
     if paper is not None:
-        if thorough or (release, ratings, runs, fits) != (None, None, None, None):
+        if thorough or mutants or (release, ratings, runs, fits) != (None, None, None, None):
             raise ParameterError("--paper goes with --json, --figure and --seed only")
         _paper_setting(_read(paper), json, figure, seed)
         return
     data = None if ratings is None else _read(ratings)
     with show.progress_bar() as progress:
-        if release is None:
+        if mutants:
+            games = mutant_games()
+        elif release is None:
             games = suite.every_game(thorough=thorough, data=data)
         else:
             from discreet.release import Release
@@ -118,6 +133,10 @@ def audit(
     if release is not None:
         _about_release(certificate)
     _show(findings)
+    if release is None and (reason := database_missing()) is not None:
+        show.console().print(f"Left out: {reason}.", style="yellow")
+    if mutants:
+        _score(findings)
     if figure is not None and findings:
         from discreet.audit.figures import draw_audit
 
@@ -128,6 +147,18 @@ def audit(
         raise typer.Exit(130)
     if suite.alarms(findings):
         raise typer.Exit(1)
+
+
+def _score(findings: list[Finding]) -> None:
+    """How many of the mutants were refuted, and who catches the others."""
+    from discreet.audit.mutants import MUTANTS
+
+    refuted = {finding.game.case for finding in findings if finding.refuted}
+    console = show.console()
+    console.print(f"Score: {len(refuted)} of {len(findings)} mutants refuted.", style="bold")
+    for mutant in MUTANTS:
+        if mutant.caught_by is not None and mutant.name not in refuted:
+            console.print(f"Too small to be heard: {mutant.name} ({mutant.caught_by} fails).")
 
 
 def _about_release(certificate: Certificate) -> None:

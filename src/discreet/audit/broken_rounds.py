@@ -1,0 +1,145 @@
+"""Small patches of Chorus' code, each of which breaks a promise: for the audit's own score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.breaking import Change, instead
+from discreet.privacy.lifetime import Spends
+from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
+from discreet.schemes import purses, voices
+from discreet.schemes.purses import ByPerson, ByRating, Plan
+from discreet.schemes.voices import CLIP, SUM_UNIT, Voices
+
+Array = NDArray[Any]
+
+
+def _voices_of(length: Callable[[Array, Array], Array]) -> list[Change]:
+    """Voices g / length(|g|^2, h0^2): the sum of squares of what was said is left out."""
+
+    def add(lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float,
+            out: Array) -> None:  # fmt: skip
+        some = slice(ptr[lo], ptr[hi])
+        g = np.zeros((hi - lo, z.shape[1]))
+        own = np.repeat(np.arange(hi - lo), np.diff(ptr[lo : hi + 1]))
+        np.add.at(g, own, a[some, None] * 2.0**-40 * z[items[some]])
+        out[lo:hi] = g / length((g**2).sum(axis=1), np.array(floor))[:, None]
+
+    return [(voices, "add_voices", add)]
+
+
+def no_squares() -> list[Change]:
+    """u = g / sqrt(|g|^2 + h0^2)."""
+    return _voices_of(lambda squares, floor: np.sqrt(squares + floor))
+
+
+def no_normalisation() -> list[Change]:
+    """u = g."""
+    return _voices_of(lambda squares, _: np.ones_like(squares))
+
+
+def no_clipping() -> list[Change]:
+    """Residuals count as they are."""
+    unclipped = ModuleType("numpy")
+    unclipped.__dict__.update(vars(np))
+    unclipped.__dict__["clip"] = lambda values, *_: values
+    return [(voices, "np", unclipped)]
+
+
+def quiet_rounds() -> list[Change]:
+    """The rounds' noise times 0.8."""
+    return instead(Voices, "deviation", lambda own: lambda self, mu: 0.8 * own(self, mu))
+
+
+def quiet_person() -> list[Change]:
+    """The noise on a person's counts and tallies times 0.8, and the rounds' too."""
+    tallies = instead(ByPerson, "scale", lambda own: lambda self, share: 0.8 * own(self, share))
+    return tallies + quiet_rounds()
+
+
+def undoubled() -> list[Change]:
+    """REPLACE with the noise of add/remove."""
+
+    def deviation(self: Voices, mu: float) -> float:
+        return (CLIP + self.rho) / mu * SUM_UNIT
+
+    return [(Voices, "deviation", deviation)]
+
+
+def every_round_whole() -> list[Change]:
+    """Each of the rounds spends what all of them may."""
+
+    def made(own: Any) -> Any:
+        def init(
+            self: Voices, data: Any, effects: Any, plan: Plan, purse: Any, **more: Any
+        ) -> None:
+            own(self, data, effects, plan, purse, **more)
+            self.mus = [purse.rounds(plan.share)] * plan.rounds
+
+        return init
+
+    return instead(Voices, "__init__", made)
+
+
+def whole_share() -> list[Change]:
+    """The rounds spend the whole epsilon, whatever counts and tallies have cost."""
+    return [(Plan, "share", property(lambda _: 1.0))]
+
+
+def free_probe() -> list[Change]:
+    """The rounds and tallies are paid as if the counts had cost nothing."""
+    return [(Plan, "share", property(lambda self: 1.0 - self.tallies))]
+
+
+def exact_probe() -> list[Change]:
+    """`auto` decides by exact counts."""
+    return instead(ByRating, "probe", lambda own: lambda self, _: own(self, 0.0))
+
+
+def level_blind_rounds() -> list[Change]:
+    """Every rating has the weight 1 in the rounds."""
+    return [(purses, "gaussian_weights", lambda levels, *_: np.ones(len(levels)))]
+
+
+def no_margin() -> list[Change]:
+    """The noise leaves no room for what cutting off products moves (rho)."""
+
+    def deviation(self: Voices, mu: float) -> float:
+        moved = CLIP if self.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
+        return float(np.nextafter(moved / mu * SUM_UNIT, np.inf))
+
+    return [(Voices, "deviation", deviation)]
+
+
+def delta_forgotten() -> list[Change]:
+    """The ledger looks at epsilon alone, not at what of delta was spent."""
+
+    def made(own: Any) -> Any:
+        def allowance(self: Spends, levels: Array, t: float, **more: Any) -> Array:
+            allowed: Array = own(self, levels, t, **{**more, "delta": 0.0})
+            return allowed
+
+        return allowance
+
+    return instead(Spends, "allowance", made)
+
+
+def same_noise_every_round() -> list[Change]:
+    """Gaussian noise is drawn once, and used again for as many numbers."""
+
+    def made(own: Any) -> Any:
+        def add(self: Randomness, sums: Array, scale: float, **more: Any) -> Array:
+            kept = self.__dict__.setdefault("_drawn", {})
+            if sums.shape not in kept:
+                kept[sums.shape] = own(self, np.zeros_like(sums), scale, **more) / scale
+            return np.asarray(sums + np.rint(kept[sums.shape] * scale).astype(np.int64))
+
+        return add
+
+    return instead(Randomness, "add_gaussian", made)

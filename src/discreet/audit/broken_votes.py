@@ -1,0 +1,236 @@
+"""Small patches of other code, each of which breaks a promise: votes, levels, ledgers, noise."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.audit.breaking import Change, instead
+from discreet.engines import stream
+from discreet.privacy import personalise
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.ledger import Ledger
+from discreet.privacy.lifetime import Spends
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.ratings import Ratings
+from discreet.release import Release
+from discreet.schemes import purses, tally
+from discreet.schemes.chorus import Chorus
+from discreet.schemes.model import Batch
+from discreet.schemes.tally import Tally
+from discreet.tallies import ONE_VOTE
+
+Array = NDArray[Any]
+
+
+def quiet_tallies() -> list[Change]:
+    """Tally's noise times 0.8."""
+    return instead(
+        Tally, "noisy_tallies",
+        lambda own: lambda self, votes, t, randomness: own(self, votes, t / 0.8, randomness),
+    )  # fmt: skip
+
+
+def level_blind_votes() -> list[Change]:
+    """Everybody has a whole vote."""
+    return [(tally, "weigh", lambda levels, _: np.full(len(levels), ONE_VOTE, dtype=np.int32))]
+
+
+def rounded_up() -> list[Change]:
+    """Weights of votes are rounded up to the grid."""
+
+    def weigh(levels: Array, t: float) -> Array:
+        return np.asarray(np.ceil(np.minimum(levels / t, 1.0) * ONE_VOTE), dtype=np.int32)
+
+    return [(tally, "weigh", weigh), (personalise, "weigh", weigh)]
+
+
+def undivided() -> list[Change]:
+    """Each of a person's ratings has what all of them should share."""
+
+    def share(ratings: Ratings, weights: Array, whole: int, norm: int) -> Array:
+        del ratings, norm
+        return np.asarray(np.floor(weights * whole * ONE_VOTE), dtype=np.int32)
+
+    return [(tally, "share_among_own", share), (purses, "share_among_own", share)]
+
+
+def filter_first() -> list[Change]:
+    """Ratings outside the catalogue are dropped before anybody looks at levels."""
+
+    def made(own: Any) -> Any:
+        def fit(self: Any, ratings: Ratings, spec: Any = None, **more: Any) -> Any:
+            known = ratings if self.items is None else ratings.with_items(self.items.ids)
+            return own(self, known, spec, **more)
+
+        return fit
+
+    return instead(Tally, "fit", made) + instead(Chorus, "fit", made)
+
+
+def wrong_coins() -> list[Change]:
+    """A rating is kept with probability epsilon/t."""
+    return [(tally, "inclusion_probability", lambda levels, t: np.minimum(1.0, levels / t))]
+
+
+def rated_only() -> list[Change]:
+    """No noise on items that nobody rated."""
+
+    def made(own: Any) -> Any:
+        def noisy(self: Tally, votes: Array, t: float, randomness: Randomness) -> Any:
+            all_of_them, rated = own(self, votes, t, randomness), votes.sum(axis=0) > 0
+            return replace(
+                all_of_them, against=np.where(rated, all_of_them.against, 0),
+                in_favour=np.where(rated, all_of_them.in_favour, 0),
+            )  # fmt: skip
+
+        return noisy
+
+    return instead(Tally, "noisy_tallies", made)
+
+
+def mean_threshold() -> list[Change]:
+    """t is the mean of the levels in the table."""
+
+    def made(own: Any) -> Any:
+        def release(self: Tally, data: Any, spec: PrivacySpec, **more: Any) -> Release:
+            mean = float(spec.levels(data).mean())
+            found = own(replace(self, threshold=mean), data, spec, **more)
+            assert isinstance(found, Release)
+            return found
+
+        return release
+
+    return instead(Tally, "release", made)
+
+
+def counts_told() -> list[Change]:
+    """The certificate says how many ratings there were."""
+
+    def made(own: Any) -> Any:
+        def concluded(self: Tally, data: Any, *rest: Any, **more: Any) -> Release:
+            release: Release = own(self, data, *rest, **more)
+            made = release.certificate.provenance
+            told = {**made.parameters, "ratings": len(data)}
+            return replace(release, certificate=Certificate(replace(made, parameters=told)))
+
+        return concluded
+
+    return instead(Tally, "concluded", made)
+
+
+def forgetful_ledger() -> list[Change]:
+    """The ledger forgets what was spent."""
+
+    def spends(_: Ledger, ratings: Ratings) -> Spends:
+        return Spends(*(np.zeros(len(ratings)) for _ in range(3)))
+
+    return [(Ledger, "spends", spends)]
+
+
+def restored_ledger() -> list[Change]:
+    """Before every publication the ledger is taken back to how it was before the last one."""
+
+    def made(own: Any) -> Any:
+        def spends(self: Ledger, ratings: Ratings) -> Spends:
+            now: Spends = own(self, ratings)
+            older = copies.get(self.path, now)
+            copies[self.path] = now
+            return older
+
+        return spends
+
+    copies: dict[Path, Spends] = {}
+    return instead(Ledger, "spends", made)
+
+
+def forgetful_database() -> list[Change]:
+    """The database's ledger forgets what was spent."""
+    from discreet.database import ledger
+
+    return instead(ledger, "all_spends", lambda own: lambda connection: own(connection).clear())
+
+
+def part_read_twice() -> list[Change]:
+    """The stream engine adds its first part up twice."""
+
+    def made(own: Any) -> Any:
+        def add_up(self: Any, contribution: Any, shape: Any) -> Any:
+            first = contribution(self.prepare(self.stream.load(0)))
+            return own(self, contribution, shape) + first
+
+        return add_up
+
+    return instead(stream.Streamed, "add_up", made)
+
+
+def coins_until_heads() -> list[Change]:
+    """Who was not drawn pays nothing, and so is drawn from again in the next publication."""
+
+    def made(own: Any) -> Any:
+        def publish_batch(self: Tally, data: Ratings, *rest: Any, **more: Any) -> Batch:
+            drawn: list[Array] = []
+
+            def units(own_units: Any) -> Any:
+                def keep(tally: Tally, *arguments: Any) -> Array:
+                    drawn.append(own_units(tally, *arguments))
+                    return drawn[-1]
+
+                return keep
+
+            before = Tally.units
+            Tally.units = units(before)  # type: ignore[method-assign]
+            try:
+                batch: Batch = own(self, data, *rest, **more)
+            finally:
+                Tally.units = before  # type: ignore[method-assign]
+            return batch._replace(epsilons=np.where(drawn[0] > 0, batch.epsilons, 0.0))
+
+        return publish_batch
+
+    return instead(Tally, "publish_batch", made)
+
+
+def same_noise_every_publication() -> list[Change]:
+    """Every publication draws the noise of the first one."""
+    seed = secrets.randbits(32)
+
+    def made(own: Any) -> Any:
+        def add(self: Randomness, sums: Array, scale: float, **more: Any) -> Any:
+            del self
+            return own(Randomness(seed), sums, scale, **more)
+
+        return add
+
+    return instead(Randomness, "add_laplace", made)
+
+
+def seeded() -> list[Change]:
+    """A seed that was left in: everybody knows the noise."""
+
+    def made(own: Any) -> Any:
+        def init(self: Randomness, seed: int | None, run: int = 0) -> None:
+            own(self, 0 if seed is None else seed, run)
+
+        return init
+
+    return instead(Randomness, "__init__", made)
+
+
+def largest_level() -> list[Change]:
+    """A person's largest level counts instead of the smallest."""
+
+    def levelled(ratings: Ratings, levels: Array, unit: str, catalogue: Any) -> Ratings:
+        if unit == "person":
+            most = np.zeros(len(ratings.users))
+            np.maximum.at(most, ratings.user, levels)
+            levels = most[ratings.user]
+        return replace(ratings, epsilon=levels).with_items(catalogue)
+
+    return [(place, "levelled", levelled) for place in (personalise, tally, purses)]

@@ -1,0 +1,141 @@
+"""Mutants: production code broken in one place is heard, and whole again afterwards."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.audit import broken_rounds, broken_votes, chorus, replays
+from discreet.audit.breaking import patched
+from discreet.audit.game import Game, play_game
+from discreet.audit.heard import ReplayedRuns, by_copy
+from discreet.audit.mutants import MUTANTS, Mutant
+from discreet.audit.routes import ThroughFit
+from discreet.audit.search import climb, starts
+from discreet.audit.transcript import CERTAIN, listen, log_ratio
+from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
+from discreet.schemes.chorus import Chorus
+from discreet.schemes.effects import Effects
+from discreet.schemes.tally import Tally
+from discreet.schemes.voices import CLIP, SUM_UNIT, Voices
+from tests.schemes import test_tally
+
+HEARD = [m for m in MUTANTS if m.caught_by is None]
+SUBTLE = {
+    "rounds' noise times 0.8", "noise times 0.8, person", "Tally's noise times 0.8", "wrong share",
+    "probe unpaid", "double count",
+}  # fmt: skip
+"""These need all the runs of an audit."""
+LONG = {"coins until heads", "auto by exact counts"}
+"""These take longer than a test should: `discreet audit --mutants` plays them."""
+
+
+@pytest.mark.parametrize("mutant", [m for m in HEARD if m.name not in LONG], ids=lambda m: m.name)
+def test_a_mutant_is_refuted(mutant: Mutant) -> None:
+    if "database" in mutant.name:
+        pytest.importorskip("sqlalchemy", reason="games through the database need the extra serve")
+    game = mutant.played()
+    runs = 20_000 if mutant.name in SUBTLE else 3_000
+    finding = play_game(game, 60 if game.slow else round(runs * game.share), 0.01)
+    assert finding.game.control
+    assert finding.refuted
+
+
+def test_there_are_many_mutants_and_few_that_cannot_be_heard() -> None:
+    assert len({m.name for m in MUTANTS}) == len(MUTANTS) >= 15
+    assert len(HEARD) >= 14 / 15 * len(MUTANTS)
+    assert all(m.sentence.endswith(".") for m in MUTANTS)
+
+
+def test_code_is_whole_again_after_a_mutant() -> None:
+    before = [vars(place)[name] for m in MUTANTS for place, name, _ in m.patch()]
+    for mutant in MUTANTS:
+        with pytest.raises(ZeroDivisionError), patched(mutant.patch()):
+            raise ZeroDivisionError
+    after = [vars(place)[name] for m in MUTANTS for place, name, _ in m.patch()]
+    assert all(one is other for one, other in zip(before, after, strict=True))
+
+
+def test_a_search_finds_the_break_that_one_table_hid() -> None:
+    """Without h^2 the voice that all but cancels moves every sum; with it no table goes beyond."""
+    scheme = Chorus(delta=0.1, rounds=1, threshold=1.0, threads=1)
+    plan, begin = chorus.plan_of(scheme, 2), starts(1.0, 1.0, 2)
+    base = chorus.ChorusRuns(scheme, begin[0], plan)
+
+    def worst() -> float:
+        found = climb(begin, lambda person: replace(base, person=person).distance, steps=60)
+        return replace(base, person=found).distance
+
+    whole = worst()
+    allowed = plan.probe + plan.tallies + chorus.gaussian_mu(plan.share, 0.1)
+    assert 0.9 * allowed < whole <= allowed
+    with patched(broken_rounds.no_squares()):
+        assert worst() > 3 * allowed
+
+
+def test_an_unbroken_release_is_the_same_whichever_table_led_to_its_transcript() -> None:
+    scheme = Chorus(delta=0.1, factors=2, rounds=2, threads=1)
+    produce, pair = ThroughFit(scheme), replays.four_people()
+    own, other = pair.side(True), pair.side(False)
+    heard, releases = listen(produce, own)
+    assert [draw.law for draw in heard] == ["add_laplace", "add_gaussian", "add_gaussian"]
+    ratio, differences = log_ratio(produce, heard, releases, own, other)
+    assert abs(ratio) < 50
+    assert len(differences) == len(heard)
+    assert log_ratio(produce, heard, releases, own, own)[0] == 0
+    with patched(broken_votes.counts_told()):
+        heard, releases = listen(ThroughFit(Tally()), own)
+        assert log_ratio(ThroughFit(Tally()), heard, releases, own, other)[0] == CERTAIN
+
+
+def test_a_replayed_run_is_scored_for_the_table_it_came_from() -> None:
+    runs = ReplayedRuns(ThroughFit(Tally(threads=1)), replays.several_levels())
+    with patched(broken_votes.counts_told()):
+        assert (runs(True, 3, 0)[:, 0] == CERTAIN).all()
+        assert (runs(False, 3, 0)[:, 0] == -CERTAIN).all()
+
+
+def test_numbers_of_copies_are_told_apart_along_any_axis() -> None:
+    one = np.arange(6).reshape(2, 3)
+    many = np.concatenate([one, one + 10], axis=1)
+    np.testing.assert_array_equal(by_copy(many, one), [one.ravel(), one.ravel() + 10])
+    many = np.concatenate([one, one + 10], axis=0)
+    np.testing.assert_array_equal(by_copy(many, one), [one.ravel(), one.ravel() + 10])
+    np.testing.assert_array_equal(by_copy(one, one), [one.ravel()])
+
+
+def test_levels_and_claims_do_not_move_with_the_code_under_attack() -> None:
+    claims: list[Any] = []
+    for changes in ([], broken_rounds.whole_share(), broken_rounds.quiet_rounds()):
+        with patched(changes):
+            game: Game = chorus.shared_game()
+            claims.append((game.claimed, game.delta))
+    assert claims[0] == claims[1] == claims[2]
+
+
+def rounds_leave_room_for_cut_off_products() -> None:
+    """What no attack can hear: a relative margin of 10^-8."""
+    table, scheme = replays.four_people().table, Chorus(delta=0.1)
+    spec = chorus.PrivacySpec.column()
+    purse = scheme.purse(table, spec, spec.levels, Randomness(0))
+    flat = Effects(3.0, np.zeros(3), np.ones(3))
+    for neighbours, moved in ((Neighbours.ADD_REMOVE, CLIP), (Neighbours.REPLACE, 2 * CLIP)):
+        sung = Voices(table, flat, chorus.plan_of(scheme, 2), purse, neighbours=neighbours)
+        rho = 2 * np.sqrt(3 * 2) / SUM_UNIT
+        assert sung.deviation(0.5) * 0.5 / SUM_UNIT >= (moved + rho) * (1 - 1e-12)
+
+
+def test_the_rounds_noise_leaves_room_for_cut_off_products() -> None:
+    rounds_leave_room_for_cut_off_products()
+    with patched(broken_rounds.no_margin()), pytest.raises(AssertionError):
+        rounds_leave_room_for_cut_off_products()
+
+
+def test_weights_that_are_rounded_up_fail_the_test_that_the_audit_names() -> None:
+    changes = broken_votes.rounded_up()
+    changes.append((test_tally, "weigh", changes[0][2]))
+    named = test_tally.test_one_record_moves_the_integer_tallies_by_at_most_its_weight
+    with patched(changes), pytest.raises(AssertionError):
+        named()
