@@ -9,8 +9,8 @@ from discreet.audit.routes import ThroughDatabase, ThroughLedger, database_missi
 from discreet.schemes.chorus import Chorus
 from discreet.schemes.tally import Tally
 
-SHARE, IN_DATABASES = 0.25, 0.15
-"""Of the runs: every one of them writes to ledgers, or to databases, which takes longer."""
+SHARE, SMALL_SHARE = 0.25, 0.15
+"""Of the runs: every one of them writes to ledgers; often, or to databases, takes longer."""
 
 
 def _game(
@@ -27,13 +27,13 @@ def tally_game(t: float = 1.0) -> Game:
     return _game("Tally", "incremental", "record at t, 3 publications", t, runs)
 
 
-def sampled_game(t: float = 2.0, share: float = SHARE) -> Game:
-    """A rating that is published often is drawn once: a second coin would show in 16."""
+def sampled_game(t: float = 2.5, share: float = SMALL_SHARE) -> Game:
+    """A rating that is published often is drawn once: a second coin would show in 24."""
     scheme = Tally(threshold=t, personalisation="sample")
-    pair = without_record(numbered([0, 1], [0, 0], [5, 5], t), 1).at_level(t / 2)
-    runs = SampledRuns(ThroughLedger(scheme, 16, t), pair, t=t)
+    pair = without_record(numbered([0, 1], [0, 0], [5, 5], t), 1).at_level(0.35 * t)
+    runs = SampledRuns(ThroughLedger(scheme, 24, t), pair, t=t)
     return _game(
-        "Tally", "incremental", "record below t, sampled, 16 publications", t / 2, runs, share
+        "Tally", "incremental", "record below t, sampled, 24 publications", 0.35 * t, runs, share
     )
 
 
@@ -50,7 +50,7 @@ def database_game(delta: float = 0.0) -> Game:
     runs = CopiedRuns(ThroughDatabase(3, 1.0, delta), four_people(1.0))
     scheme = "Chorus" if delta else "Tally"
     case = "record at t, 3 publications"
-    return _game(scheme, "from a database", case, 1.0, runs, IN_DATABASES)
+    return _game(scheme, "from a database", case, 1.0, runs, SMALL_SHARE)
 
 
 def games() -> list[Game]:
