@@ -7,9 +7,6 @@ from scipy.stats import binomtest
 from discreet.audit.attacks import Classifier, LikelihoodRatio, MeanDifference
 from discreet.audit.bounds import at_least, at_most, event_bounds
 from discreet.audit.game import Game, attack_outcomes, play_game
-from discreet.audit.tally import laplace_ratio
-
-ZERO, ONE = np.zeros(1), np.ones(1)
 
 
 def laplace(epsilon: float) -> Game:
@@ -17,7 +14,10 @@ def laplace(epsilon: float) -> Game:
         rng = np.random.default_rng(seed)
         return float(with_record) + rng.laplace(scale=1 / epsilon, size=(runs, 1))
 
-    return Game("Laplace", "", "", epsilon, play, laplace_ratio(ONE, ZERO, 1 / epsilon))
+    def log_ratio(seen: np.ndarray) -> np.ndarray:
+        return epsilon * (np.abs(seen[:, 0]) - np.abs(seen[:, 0] - 1))
+
+    return Game("Laplace", "", "", epsilon, play, log_ratio)
 
 
 def randomised_response(epsilon: float) -> Game:
