@@ -29,7 +29,7 @@ CLOSE = {
     "probe unpaid", "double count", "inclusion probability epsilon/t", "coins until heads",
     "auto by exact counts",
 }  # fmt: skip
-"""So close to the claim, or so slow, that it takes a whole audit to refute them, and once in a while
+"""So close to the claim, or so slow, that it takes a whole audit to refute them, and now and then
 chance is against it: `discreet audit --mutants` plays them, and so does DISCREET_THOROUGH=1."""
 SLOW_TO_HEAR = {"forgetful ledger", "restored ledger", "forgetful database"}
 """Through files and databases, with as many runs as an audit has."""
