@@ -186,11 +186,10 @@ async def load(
             person, began = chance.choice(own), time.perf_counter()
             if chance.random() < write_share:
                 item, value = chance.choice(items), float(chance.randint(1, 5))
-                body = json.dumps({"rating": value, "epsilon": 0.3}).encode()
+                body = json.dumps({"item": item, "rating": value, "epsilon": 0.3}).encode()
                 seen.unanswered[person, item] = value
-                status, _ = await connection.ask(
-                    "PUT", f"/api/me/ratings/{item}", setting.tokens[person], body
-                )
+                token = setting.tokens[person]
+                status, _ = await connection.ask("PUT", "/api/me/ratings", token, body)
                 del seen.unanswered[person, item]
                 if status == 200:
                     seen.acknowledged[person, item] = value

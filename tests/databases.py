@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -30,34 +31,45 @@ def postgresql_programs() -> Path | None:
     return next((f for f in reversed(folders) if (f / "postgres").exists()), None)
 
 
+# The server refuses to run as root; Debian's package brings a user for it.
+SERVER_USER: dict[str, Any] = {"user": "postgres"} if os.getuid() == 0 else {}
+
+
+@contextmanager
+def running(programs: Path, folder: Path) -> Iterator[str]:
+    """The URL of a server on the data in a folder; the folder goes with it."""
+    for path in (folder, *folder.rglob("*")) if SERVER_USER else ():
+        shutil.chown(path, "postgres")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    if not (folder / "data").exists():
+        words = ["-D", folder / "data", "-A", "trust", "-U", "discreet", "--no-sync"]
+        subprocess.run([programs / "initdb", *words], check=True, **quiet, **SERVER_USER)
+    port = free_port()
+    words = ["-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port), "-F"]
+    server = subprocess.Popen([programs / "postgres", *words], **quiet, **SERVER_USER)
+    url = f"postgresql://discreet@127.0.0.1:{port}"
+    for _ in range(600):
+        try:
+            psycopg.connect(f"{url}/postgres", connect_timeout=1).close()
+            break
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+    try:
+        yield url
+    finally:
+        server.send_signal(signal.SIGINT)  # at once, not when the last client has gone
+        server.wait(20)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """The URL of a PostgreSQL server on loopback that this test run starts and stops."""
     programs = postgresql_programs()
     if programs is None:
         pytest.skip("no PostgreSQL here: install the package postgresql")
-    # The server refuses to run as root; Debian's package brings a user for it.
-    user: dict[str, Any] = {"user": "postgres"} if os.getuid() == 0 else {}
-    folder = Path(tempfile.mkdtemp(prefix="discreet-postgresql-"))
-    if user:
-        shutil.chown(folder, "postgres")
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
-    words = ["-D", folder / "data", "-A", "trust", "-U", "discreet", "--no-sync"]
-    subprocess.run([programs / "initdb", *words], check=True, **quiet)
-    port = free_port()
-    words = ["-D", folder / "data", "-k", folder, "-h", "127.0.0.1", "-p", str(port), "-F"]
-    server = subprocess.Popen([programs / "postgres", *words], **quiet)
-    url = f"postgresql://discreet@127.0.0.1:{port}"
-    for _ in range(200):
-        try:
-            psycopg.connect(f"{url}/postgres", connect_timeout=1).close()
-            break
-        except psycopg.OperationalError:
-            time.sleep(0.05)
-    yield url
-    server.send_signal(signal.SIGINT)  # at once, not when the last client has gone
-    server.wait(20)
-    shutil.rmtree(folder, ignore_errors=True)
+    with running(programs, Path(tempfile.mkdtemp(prefix="discreet-postgresql-"))) as url:
+        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,11 +1,13 @@
 """The documentation runs: code blocks, links, and the table of proofs."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from discreet.errors import MissingExtraError
+from discreet.privacy.theorems import THEOREMS, Theorem, read_proof
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -29,17 +31,41 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
-def test_every_section_that_a_certificate_links_to_exists() -> None:
-    sources = (ROOT / "src").rglob("*.py")
-    links = {m for s in sources for m in re.findall(r'"(docs/[^"{]*)', s.read_text())}
-    assert links
-    for link in links:
-        page, _, section = link.partition("#")
-        headings = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
-        anchors = {h.lower().replace(" ", "-") for h in headings}
-        assert not section or section in anchors, link
-    for variant in ("printed", "stated", "repaired"):
-        assert f"\n## {variant}\n" in (ROOT / "docs/paper-schemes.md").read_text()
+@pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda theorem: theorem.name)
+def test_every_theorem_s_proof_is_a_section_that_the_wheel_holds(theorem: Theorem) -> None:
+    page, section = theorem.proof.split("#")
+    assert section in anchors_of(read_proof(theorem))
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    held = wheel["targets"]["wheel"]["force-include"]
+    assert any(
+        f"docs/{page}".startswith(ours) and theirs == f"discreet/{ours}"
+        for ours, theirs in held.items()
+    )
+
+
+def anchors_of(page: str) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
+    return {heading.lower().replace(" ", "-") for heading in headings}
+
+
+def test_every_section_of_a_proof_that_is_cited_exists() -> None:
+    """In code, tests and other pages: by path, by link, or, in the tests of a page, by section."""
+    proofs = ROOT / "docs/proofs"
+    sources = [s for folder in ("src", "tests") for s in (ROOT / folder).rglob("*.py")]
+    cited = {
+        found
+        for source in [*sources, *PAGES]
+        for found in re.findall(r"([\w-]+\.md)#([\w-]+)", source.read_text())
+    }
+    for name in ("privacy/test_margins.py", "schemes/test_margins_of_noise.py"):
+        sections = re.findall(r"#([a-z-]+)\b[:,]", (ROOT / "tests" / name).read_text())
+        cited |= {("margins.md", section) for section in sections}
+    assert len(cited) > 20
+    for page, section in cited:
+        if (proofs / page).exists():
+            assert section in anchors_of((proofs / page).read_text()), f"{page}#{section}"
+    for page in ("weighing", "sampling", "tally", "chorus", "incremental", "fold-in"):
+        assert "theorem" in anchors_of((proofs / f"{page}.md").read_text()), page
 
 
 def test_every_proof_names_tests_that_exist() -> None:

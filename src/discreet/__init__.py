@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from discreet.edges import check_tables as check_tables
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.evaluate.crossval import cross_validate as cross_validate
     from discreet.evaluate.splits import Split as Split
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from discreet.io.tables import read_ratings as read_ratings
     from discreet.items import Items as Items
     from discreet.privacy.certificate import Certificate as Certificate
-    from discreet.privacy.certificate import Neighbours as Neighbours
-    from discreet.privacy.certificate import Status as Status
     from discreet.privacy.ledger import Ledger as Ledger
     from discreet.privacy.personalise import inclusion_probability as inclusion_probability
+    from discreet.privacy.provenance import Neighbours as Neighbours
+    from discreet.privacy.provenance import Provenance as Provenance
     from discreet.privacy.spec import PrivacySpec as PrivacySpec
+    from discreet.privacy.theorems import Status as Status
+    from discreet.privacy.theorems import Theorem as Theorem
     from discreet.ratings import Ratings as Ratings
     from discreet.release import Release as Release
     from discreet.scale import RatingScale as RatingScale
@@ -49,17 +52,20 @@ _HOMES = {
     "DiscreetError": "errors",
     "Items": "items",
     "Ledger": "privacy.ledger",
-    "Neighbours": "privacy.certificate",
+    "Neighbours": "privacy.provenance",
     "PDPPMF": "schemes.dppmf",
     "PMF": "schemes.pmf",
     "PrivacySpec": "privacy.spec",
+    "Provenance": "privacy.provenance",
     "RatingScale": "scale",
     "Ratings": "ratings",
     "Release": "release",
     "Split": "evaluate.splits",
-    "Status": "privacy.certificate",
+    "Status": "privacy.theorems",
     "Tally": "schemes.tally",
+    "Theorem": "privacy.theorems",
     "by_time": "evaluate.splits",
+    "check_tables": "edges",
     "cinema_club": "io.club",
     "cross_validate": "evaluate.crossval",
     "hold_out": "evaluate.splits",

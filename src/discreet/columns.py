@@ -114,7 +114,7 @@ def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.f
 
 
 def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
-    """Levels; a missing one stays NaN until the specification fills in its default."""
+    """Levels; a missing one stays NaN, for the specification to fill in its default or refuse."""
     if column.null_count() == 0:
         present = numbers(column, "epsilon", where).cast(pl.Float64)
         values, given = present.to_numpy(writable=True), None

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.items import Items
+from discreet.items import Items, how_to_vouch
 
 MOST_FLAGS = 64
 """At most so many values of one column become flags, the most frequent in the catalogue first."""
@@ -39,6 +39,8 @@ class Features(NamedTuple):
     """Columns of zeros and ones."""
     families: dict[str, NDArray[np.int32]]
     """For every grouping column the group of each item; -1 if the item is alone in it."""
+    columns: tuple[str, ...] = ()
+    """The columns of the item table that any of these were made of."""
 
 
 def encode(items: Items | None, count: int, groups: tuple[str, ...] | None = None) -> Features:
@@ -53,26 +55,42 @@ def encode(items: Items | None, count: int, groups: tuple[str, ...] | None = Non
     assert len(items) == count
     numbers: dict[str, Array] = {}
     flags: dict[str, Array] = {}
+    families = _families(items, groups)
+    # Families that were cut out of the titles have a name of their own.
+    used = {"title"} if groups is None and families else set(families)
     for name in items.frame.columns[1:]:
         column = items.frame[name]
-        if column.dtype == pl.Boolean:
-            flags[name] = column.fill_null(False).to_numpy().astype(np.float64)
-        elif column.dtype.is_numeric():
-            _add_number(numbers, name, column)
-        elif column.dtype == pl.List(pl.String):
-            flags |= _flags(name, column)
-        elif column.dtype == pl.String and 1 < column.n_unique() <= MOST_FLAGS:
-            flags |= _flags(name, column.to_frame().select(pl.concat_list(name))[name])
-    return Features(numbers, flags, _families(items, groups))
+        of_numbers, of_flags = _numbers(name, column), _flags_of(name, column)
+        numbers |= of_numbers
+        flags |= of_flags
+        if of_numbers or of_flags:
+            used.add(name)
+    columns = tuple(name for name in items.frame.columns if name in used)
+    return Features(numbers, flags, families, columns)
 
 
-def _add_number(numbers: dict[str, Array], name: str, column: pl.Series) -> None:
+def _numbers(name: str, column: pl.Series) -> dict[str, Array]:
+    """A column of numbers that differ; a missing one is their mean."""
+    if not column.dtype.is_numeric():
+        return {}
     values = column.cast(pl.Float64).fill_nan(None)
     finite = values.filter(values.is_finite())
-    if finite.n_unique() > 1:
-        mean = float(finite.mean())  # type: ignore[arg-type]
-        kept = values.fill_null(mean).to_numpy()
-        numbers[name] = np.where(np.isfinite(kept), kept, mean)
+    if finite.n_unique() < 2:
+        return {}
+    mean = float(finite.mean())  # type: ignore[arg-type]
+    kept = values.fill_null(mean).to_numpy()
+    return {name: np.where(np.isfinite(kept), kept, mean)}
+
+
+def _flags_of(name: str, column: pl.Series) -> dict[str, Array]:
+    """Columns of zeros and ones from booleans, lists of texts, and texts of few values."""
+    if column.dtype == pl.Boolean:
+        return {name: column.fill_null(False).to_numpy().astype(np.float64)}
+    if column.dtype == pl.List(pl.String):
+        return _flags(name, column)
+    if column.dtype == pl.String and 1 < column.n_unique() <= MOST_FLAGS:
+        return _flags(name, column.to_frame().select(pl.concat_list(name))[name])
+    return {}
 
 
 def _flags(name: str, lists: pl.Series) -> dict[str, Array]:
@@ -99,6 +117,11 @@ def _families(items: Items, groups: tuple[str, ...] | None) -> dict[str, NDArray
         stems = items.frame["title"].map_elements(title_family, return_dtype=pl.String)
         return {TITLE_FAMILY: _codes(stems)}
     for name in groups:
+        if name in items.left_out:
+            raise ParameterError(
+                f"column {name!r} was left out, for it looks derived from ratings: if it is "
+                f"public by itself, vouch for it: {how_to_vouch(name)}"
+            )
         if name not in known:
             raise ParameterError(
                 f"no column {name!r} to group items by: the item table has "

@@ -20,6 +20,7 @@ from discreet.columns import (
     ratings,
     timestamps,
 )
+from discreet.edges import PerItem
 from discreet.errors import DataError, require_choice, require_count
 from discreet.ids import Ids, Keys, id_column
 from discreet.kernels.numbering import Column, rows_ascend, rows_of
@@ -231,6 +232,13 @@ class Ratings:
         """The records by item, then user."""
         columns = turned(self.ptr, self.item, self.rating, len(self.items), thread_count(None))
         return Order(*map(read_only, columns))
+
+    @property
+    def per_item(self) -> PerItem:
+        """How often each item was rated, and the sum of its ratings: for the owner at the edge."""
+        counts = np.bincount(self.item, minlength=len(self.items))
+        sums = np.bincount(self.item, weights=self.rating, minlength=len(self.items))
+        return PerItem(self.items, counts, sums.astype(np.float64))
 
     def in_item_order(self, column: NDArray[T_any]) -> NDArray[T_any]:
         """A number for every record, moved from the table's order to that of `by_item`."""

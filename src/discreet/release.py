@@ -22,6 +22,7 @@ from discreet.durable import make_room, put_in_place, stage
 from discreet.errors import DataError, OutputError, ReleaseError, require_count
 from discreet.ids import Id, Ids
 from discreet.items import Items
+from discreet.privacy import encoding
 from discreet.privacy.certificate import INCREMENTAL, Certificate
 from discreet.recommend import FoldIn, Own, Shelf, fold_in, score_pairs, top_n
 from discreet.scale import RatingScale
@@ -105,7 +106,7 @@ class Release:
 
     def __repr__(self) -> str:
         return (
-            f"Release({self.certificate.scheme}, {self.certificate.status}: {len(self.items):,} "
+            f"Release({self.certificate.scheme}, {self.certificate.summary}: {len(self.items):,} "
             f"items, {self.item_factors.shape[1]} factors, ratings {self.scale})"
         )
 
@@ -215,8 +216,8 @@ class Release:
             },
         }
         files = {ITEMS: buffer.getvalue(), MODEL: (json.dumps(model, indent=2) + "\n").encode()}
-        bound = self.certificate.with_digest(_digest(self.certificate, files))
-        return {**files, CERTIFICATE: bound.to_json().encode()}
+        bound = self.certificate.with_digest(_digest(encoding.write(self.certificate), files))
+        return {**files, CERTIFICATE: encoding.write(bound).encode()}
 
     @classmethod
     def load(cls, folder: str | Path) -> Release:
@@ -233,8 +234,9 @@ class Release:
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Release:
         """A release from what its folder holds, with the same checks."""
-        certificate = Certificate.from_json(files[CERTIFICATE].decode("utf-8", "replace"))
-        expected = _digest(certificate, {name: files[name] for name in (ITEMS, MODEL)})
+        text = files[CERTIFICATE].decode("utf-8", "replace")
+        certificate = encoding.read(text)
+        expected = _digest(text, {name: files[name] for name in (ITEMS, MODEL)})
         if certificate.digest != expected:
             raise ReleaseError(
                 "the files do not match the certificate's digest: they were changed or "
@@ -242,7 +244,7 @@ class Release:
             )
         model = _model(files[MODEL])
         families, shared_noise = model.pop("families"), model.pop("shared_noise")
-        items = _items(files[ITEMS], families, shared_noise)
+        items = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched or ())
         return cls(**model, **items, certificate=certificate)
 
 
@@ -258,8 +260,9 @@ def check_target(folder: str | Path) -> None:
             )
 
 
-def _digest(certificate: Certificate, files: dict[str, bytes]) -> str:
-    digest = hashlib.sha256(certificate.with_digest("").to_json().encode())
+def _digest(certificate: str, files: dict[str, bytes]) -> str:
+    """Over a certificate's text, all but its digest, and the other files."""
+    digest = hashlib.sha256(encoding.without_digest(certificate).encode())
     for name in sorted(files):
         digest.update(hashlib.sha256(files[name]).digest())
     return digest.hexdigest()
@@ -299,7 +302,9 @@ def _model(raw: bytes) -> dict[str, Any]:
         raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
 
 
-def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> dict[str, Any]:
+def _items(
+    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
+) -> dict[str, Any]:
     try:
         table = pl.read_ipc(io.BytesIO(raw))
         effects = table[_EFFECT].cast(pl.Float64).to_numpy()
@@ -314,7 +319,9 @@ def _items(raw: bytes, family_names: list[str], shared_noise: bool | None) -> di
             variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
             tallies = Tallies(against, in_favour, variance, bool(shared_noise))
         public = [name for name in table.columns if not name.startswith("_")]
-        items = Items.from_frame(table.select(public))
+        items = Items.as_published(
+            table.select(public), tuple(name for name in vouched if name in public)
+        )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
     if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):

@@ -12,8 +12,8 @@ from discreet.audit.heard import ReplayedRuns, by_copy
 from discreet.audit.mutants import MUTANTS, Mutant
 from discreet.audit.routes import ThroughFit
 from discreet.audit.transcript import CERTAIN, listen, log_ratio
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.schemes.chorus import Chorus
 from discreet.schemes.effects import Effects
 from discreet.schemes.tally import Tally

@@ -14,7 +14,7 @@ from discreet.audit.setting import PrintedLoss, Setting, paper_setting, two_gaus
 from discreet.errors import ParameterError
 from discreet.io.club import Club
 from discreet.privacy.accounting import gaussian_epsilon, gaussian_mu
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.baseline import Bias

@@ -45,9 +45,12 @@ def sign_in(browser: Any, club: tuple[Served, dict[str, str]], who: str) -> str:
 
 
 def until(browser: Any, condition: Callable[[], bool]) -> None:
+    from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.support.ui import WebDriverWait
 
-    WebDriverWait(browser, 20).until(lambda _: condition())
+    # A part of the page may be replaced while it is looked at.
+    replaced = [StaleElementReferenceException]
+    WebDriverWait(browser, 20, ignored_exceptions=replaced).until(lambda _: condition())
 
 
 def wait(browser: Any, script: str) -> None:
@@ -63,6 +66,16 @@ def choose(browser: Any, title: str, rating: int, level: int) -> None:
     found.find_element("css selector", f"input[name=rating][value='{rating}']").click()
     found.find_element("css selector", f"input.k{level}").click()
     found.find_element("css selector", "button[value=save]").click()
+
+
+def look_for(browser: Any, address: str, words: str) -> None:
+    """Search on the page."""
+    browser.get(address + "/rate")
+    field = browser.find_element("id", "q")
+    field.clear()
+    field.send_keys(words)
+    browser.find_element("css selector", "form.search button").click()
+    until(browser, lambda: f"with “{words}”" in browser.find_element("id", "found").text)
 
 
 def picks(browser: Any) -> str:
@@ -87,7 +100,7 @@ def test_a_rating_is_saved_and_recommendations_follow_without_a_new_page(
     browser: Any, club: Any
 ) -> None:
     address = sign_in(browser, club, "u1")
-    browser.get(address + "/rate?q=film+2")
+    look_for(browser, address, "film 2")
     before = picks(browser)
     browser.execute_script("window.sameDocument = true")
     assert "Very private" in card(browser, "Film 29").text
@@ -115,13 +128,13 @@ def test_two_people_in_two_browsers_see_their_own_alone(browser: Any, club: Any)
         for window, who in ((browser, "u2"), (other, "u3")):
             own[who] = exported(window)
             assert own[who]["person"] == who
-        browser.get(served.address + "/rate?q=film+29")
+        look_for(browser, served.address, "film 29")
         choose(browser, "Film 29", 5, 2)
         wait(browser, "return document.getElementById('said').textContent.startsWith('Saved')")
         again = exported(other)
         assert again["ratings"] == own["u3"]["ratings"]
         assert again["disclosures"] == own["u3"]["disclosures"]
-        for path in ("/rate?mine=true", "/privacy", "/rate?q=film+29"):
+        for path in ("/rate/mine", "/privacy", "/rate"):
             other.get(served.address + path)
             assert "u2" not in other.page_source
         other.get(served.address + "/operator")
@@ -134,6 +147,7 @@ def test_what_leaves_is_told_rating_by_rating(browser: Any, club: Any) -> None:
     text = browser.find_element("tag name", "main").text
     assert "cannot be recalled" in text
     assert "counted in release 1" in text
+    assert "epsilons add up" in text
     assert len(browser.find_elements("css selector", "tbody tr")) > 3
     no_errors(browser)
 
@@ -167,7 +181,9 @@ def test_the_operator_previews_and_publishes(browser: Any, club: Any) -> None:
     no_errors(browser)
 
 
-@pytest.mark.parametrize("path", ["/", "/rate", "/privacy", "/model", "/signin", "/api"])
+@pytest.mark.parametrize(
+    "path", ["/", "/rate", "/rate/mine", "/privacy", "/model", "/signin", "/api"]
+)
 def test_every_page_fits_a_phone_has_names_and_asks_nobody_else(
     browser: Any, club: Any, path: str
 ) -> None:
@@ -202,7 +218,7 @@ def test_it_can_be_used_by_keyboard_alone(browser: Any, club: Any) -> None:
     from selenium.webdriver import ActionChains, Keys
 
     address = sign_in(browser, club, "u1")
-    browser.get(address + "/rate?q=film+28")
+    look_for(browser, address, "film 28")
     first = "document.querySelector('li.card input[name=rating]')"
     browser.execute_script(f"{first}.focus()")
     keys = ActionChains(browser)
@@ -221,11 +237,40 @@ def test_without_a_script_forms_do_the_same(club: Any) -> None:
         browser.find_element("id", "token").send_keys(tokens["u3"])
         browser.find_element("css selector", "form[action='/signin'] button").click()
         until(browser, lambda: browser.current_url.endswith("/rate"))
-        browser.get(served.address + "/rate?q=film+27")
+        look_for(browser, served.address, "film 27")
+        assert browser.current_url == served.address + "/rate/search"
         choose(browser, "Film 27", 2, 0)
-        until(browser, lambda: "page=1" in browser.current_url)
+        until(browser, lambda: browser.current_url == served.address + "/rate/mine")
         assert "Waiting" in card(browser, "Film 27").text
-        assert "q=film+27" in browser.current_url
+        first = browser.find_element("css selector", "li.card h3").text
+        assert first == "Film 27"
+        browser.get(served.address + "/rate")
+        browser.find_element("css selector", ".pages button[value='2']").click()
+        until(browser, lambda: "page 2" in browser.find_element("id", "found").text)
+        browser.find_element("css selector", "#picks button").click()
+        until(browser, lambda: "with “Film" in browser.find_element("id", "found").text)
+
+
+def test_what_is_looked_for_is_remembered_and_never_in_an_address(browser: Any, club: Any) -> None:
+    address = sign_in(browser, club, "u2")
+    look_for(browser, address, "film 29")
+    browser.find_element("css selector", "#picks button").click()
+    until(browser, lambda: "film 29" not in browser.find_element("id", "found").text)
+    looked = browser.find_element("id", "q").get_attribute("value")
+    assert looked.startswith("Film")
+    asked = "return performance.getEntriesByType('resource').map(e => e.name)"
+    assert address + "/rate/search" in browser.execute_script(asked)
+    assert not any("film" in url.lower() for url in browser.execute_script(asked))
+    assert browser.current_url == address + "/rate"
+    shown = "return document.getElementById('found').textContent"
+    browser.back()
+    until(browser, lambda: "with “film 29”" in browser.execute_script(shown))
+    browser.refresh()
+    until(browser, lambda: "with “film 29”" in browser.execute_script(shown))
+    browser.get(address + "/privacy")
+    browser.back()
+    until(browser, lambda: "with “film 29”" in browser.execute_script(shown))
+    no_errors(browser)
 
 
 def test_dark_is_dark(browser: Any, club: Any, tmp_path: Path) -> None:

@@ -81,7 +81,9 @@ def test_fit_inspect_and_recommend_belong_together(
     assert "PDP-PMF, printed" in shown
     assert "epsilons of all ratings of one person add up" in shown
     certificate = json.loads(ok("inspect", release, "--json"))
-    assert certificate["status"] == "unproven"
+    assert certificate["promise"]["status"] == "unproven"
+    assert "## printed" in ok("inspect", release, "--proof")
+    assert "--proof goes with a release" in refused("inspect", table, "--proof")
     (tmp_path / "mine.csv").write_text("item,rating\n101,5\n102,1\n")
     lines = ok("recommend", release, "--ratings", tmp_path / "mine.csv", "-n", "3")
     assert len(re.findall(r"^ *[123] ", lines, re.MULTILINE)) == 3
@@ -137,7 +139,8 @@ def test_a_repeated_fit_with_a_seed_gives_the_same_release(table: Path, tmp_path
         )
     for file in ("items.arrow", "model.json", "certificate.json"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
-    assert "protects nobody" in ok("inspect", tmp_path / "a")
+    shown = ok("inspect", tmp_path / "a")
+    assert re.search(r"^status +seeded: protects nobody \(\w+ without a seed\) *$", shown, re.M)
 
 
 @pytest.mark.parametrize(

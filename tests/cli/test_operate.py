@@ -32,6 +32,11 @@ def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Pat
     items.write_text("item,title\n1,One\n2,Two\n3,Three\n")
     ratings.write_text("member;item;rating;epsilon\nann;1;5;0.3\nann;2;1;1\nbob;1;3;0.1\n")
     assert run(url, "items", str(items)).stdout == "3 new items in the catalogue.\n"
+    items.write_text("item,title,critics_score\n1,One,7\n")
+    left_out = run(url, "items", str(items))
+    assert "--public-column critics_score" in left_out.stderr
+    vouched = run(url, "items", str(items), "--public-column", "critics_score", "--json")
+    assert (json.loads(vouched.stdout), vouched.stderr) == ({"new": 0, "left_out": []}, "")
     assert "ratings table" in run(url, "items", str(ratings), "--separator", ";").stderr
     words = ["--columns", "user=member", "--separator", ";"]
     assert run(url, "ratings", str(ratings), *words).stdout == "3 ratings read.\n"
@@ -50,6 +55,10 @@ def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Pat
     assert run(url, "erase", "bob").stdout.startswith("Erased")
     assert "was erased" in run(url, "person", "bob").stderr
     assert run(url, "backup", str(tmp_path / "copy.db")).returncode == 0
+    assert "nothing to declare" in run(url, "moved").stdout
+    copy = str(tmp_path / "copy.db")
+    assert "say 'discreet operate moved'" in run(copy, "publish").stderr
+    assert json.loads(run(copy, "moved", "--json").stdout) == {"moved": True}
     assert "2 ratings are charged" in run(url, "restored").stdout
 
 

@@ -12,7 +12,7 @@ from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
 from discreet.errors import DataError, DataMissingError, ParameterError, SpecError
 from discreet.io.club import Club
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.release import Release
@@ -109,6 +109,7 @@ def test_a_bad_table_gets_the_same_clear_error(small: Ratings, tmp_path: Path) -
         "within the scale": frame.with_columns(rating=pl.lit(9.0)),
         "rating": frame.drop("rating"),
         "epsilon": frame.with_columns(epsilon=pl.lit(-1.0)),
+        "has no level": frame.with_columns(epsilon=pl.when(pl.col("item") > 100).then("epsilon")),
     }
     for words, bad in cases.items():
         path = tmp_path / "bad.parquet"

@@ -4,10 +4,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -94,20 +92,31 @@ def test_a_torn_file_counts_as_missing(source: Source, tmp_path: Path) -> None:
 
 
 REPRODUCE = "from discreet.cli import main; main()"
+KILLED_AFTER_FIVE = f"""
+import os, signal
+from discreet.experiments import cells
+finished = cells.as_completed
+
+def five(futures):
+    for number, future in enumerate(finished(futures)):
+        if number == 5:
+            os.killpg(0, signal.SIGKILL)
+        yield future
+
+cells.as_completed = five
+{REPRODUCE}
+"""
 
 
-def reproduce(out: Path, table: Path, *, wait: bool = True) -> Any:
-    words = ["reproduce", "--data", table, "--figure", "2", "--folds", "2", "--out", out]
-    process = subprocess.Popen(
-        [sys.executable, "-c", REPRODUCE, *map(str, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-        env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"},
+def reproduce(out: Path, table: Path, code: str = REPRODUCE) -> tuple[int, str]:
+    """How it ended and what it said; two at a time, however many cores there are."""
+    words = ["--data", table, "--figure", "2", "--folds", "2", "--workers", "2", "--out", out]
+    process = subprocess.run(
+        [sys.executable, "-c", code, "reproduce", *map(str, words)],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"}, check=False,
     )  # fmt: skip
-    if not wait:
-        return process
-    shown, errors = process.communicate(timeout=200)
-    assert process.returncode == 0, errors
-    return shown
+    return process.returncode, process.stdout
 
 
 def test_killed_in_the_middle_it_goes_on_and_ends_the_same(small: Ratings, tmp_path: Path) -> None:
@@ -116,17 +125,14 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(small: Ratings, tmp_p
     many = [small.to_frame().with_columns(user=pl.lit(f"{k}-") + pl.col("user")) for k in range(40)]
     pl.concat(many).drop("epsilon").write_parquet(table)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    reproduce(whole, table)
-    process = reproduce(killed, table, wait=False)
-    end = time.monotonic() + 100
-    while len(list((killed / "cells").glob("*.json"))) < 5 and time.monotonic() < end:
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    status, said = reproduce(whole, table)
+    assert status == 0, said
+    assert reproduce(killed, table, KILLED_AFTER_FIVE)[0] == -signal.SIGKILL
     done = {p: p.stat().st_mtime_ns for p in (killed / "cells").glob("*.json")}
     assert 5 <= len(done) < len(list((whole / "cells").glob("*.json")))
     assert not (killed / "report.html").exists()
-    shown = reproduce(killed, table)
+    status, shown = reproduce(killed, table)
+    assert status == 0, shown
     assert f"{len(list((whole / 'cells').glob('*.json'))) - len(done)} cells run" in shown
     assert all(path.stat().st_mtime_ns == then for path, then in done.items())
     one, other = (pl.read_parquet(f / "results.parquet").drop("seconds") for f in (whole, killed))

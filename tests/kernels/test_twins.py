@@ -44,7 +44,7 @@ def test_orthonormal_rows_equal_their_twin(dtype: Any) -> None:
     assert (twice[1] == 0).all()
 
 
-@pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 10, 15, 16, 17, 20, 21, 22, 64, 131])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 10, 15, 16, 17, 20, 21, 22, 64, 131])
 @DTYPES
 @THREADS
 @pytest.mark.parametrize(("ridge", "per_record"), [(0.5, 0.0), (0.0, 0.05)])
@@ -119,6 +119,18 @@ def test_products_of_pairs_equal_their_twin(
     run_ranges(lists.dot_pairs, even_ranges(len(data), threads), threads, *arrays, fast)
     reference.dot_pairs(0, len(data), *arrays, slow)
     np.testing.assert_allclose(fast, slow, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("d", [1, 20])
+@DTYPES
+def test_scores_of_people_are_the_product_of_their_factors(d: int, dtype: Any) -> None:
+    rng = np.random.default_rng(8)
+    U, VT = rng.normal(size=(13, d)).astype(dtype), rng.normal(size=(d, 192)).astype(dtype)
+    scores = np.full((16, 192), np.nan, dtype)
+    lists.score_people(U, VT, scores)
+    np.testing.assert_allclose(
+        scores[:13], U @ VT, rtol=10 * TOLERANCE[dtype], atol=10 * TOLERANCE[dtype]
+    )
 
 
 @given(st.lists(st.binary(max_size=150), min_size=1, max_size=6), st.data())

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.database import mark, opinions, people
+from discreet.database import erasures, opinions, people
 from discreet.database.connection import Database
 from discreet.errors import DiscreetError, LedgerError
 from discreet.operate.copies import back_up, charge_in_full
@@ -59,9 +59,7 @@ def test_who_was_erased_stays_so_when_an_older_copy_is_restored(
     declared = filled(sqlite, small)
     publish(sqlite, declared)
     back_up(sqlite, tmp_path / "copy.db")
-    with sqlite.writing() as connection:
-        people.erase(connection, "u1")
-    mark.note_erased(sqlite, "u1")
+    erasures.erase(sqlite, "u1")
     assert "u1" not in (tmp_path / "club.db.erased").read_text()
     sqlite.close()
     for name in ("club.db-wal", "club.db-shm"):

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
-from discreet.database import catalogue, opinions, people
+from discreet.database import catalogue, opinions, people, schema
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, establish
 from discreet.errors import DataError, DiscreetError
@@ -45,6 +46,20 @@ def test_a_bad_table_is_refused_as_a_whole(
     with pytest.raises(DiscreetError, match=error):
         import_ratings(sqlite, declared, table)
     assert len(read_moment(sqlite, declared).ratings) == 0
+
+
+def test_a_blank_level_in_an_import_is_the_declared_default(
+    sqlite: Database, tmp_path: Path
+) -> None:
+    declared = establish(sqlite, {"default_level": 0.3})
+    add_items(sqlite, films())
+    table = tmp_path / "ratings.csv"
+    table.write_text("user,item,rating,epsilon\nann,100,5,0.1\nann,101,5,\n")
+    import_ratings(sqlite, declared, table)
+    with sqlite.reading() as connection:
+        assert {o.item: o.epsilon for o in opinions.of(connection, "ann")} == {
+            "100": 0.1, "101": 0.3,
+        }  # fmt: skip
 
 
 def test_an_import_keeps_what_people_said_unless_told(sqlite: Database, tmp_path: Path) -> None:
@@ -124,6 +139,34 @@ def test_an_item_table_that_does_not_go_with_the_catalogue_is_refused(
     with pytest.raises(DataError):
         add_items(sqlite, Items.from_frame(pl.DataFrame(table)))
     assert len(read_moment(sqlite, declared).items) == 30
+
+
+def test_what_was_vouched_for_is_remembered_with_the_catalogue(database: Database) -> None:
+    declared = establish(database)
+    add_items(database, films())
+    scored = pl.DataFrame({"item": ["100", "101"], "critics_score": [7.0, 3.0], "votes": [5, 9]})
+    add_items(database, Items.from_frame(scored))
+    assert not {"critics_score", "votes"} & set(read_moment(database, declared).items.frame.columns)
+    add_items(database, Items.from_frame(scored, public_columns=["critics_score"]))
+    add_items(database, Items.from_frame(scored, public_columns=["votes"]))
+    add_items(database, films())  # to say nothing takes nothing back
+    items = read_moment(database, declared).items
+    assert items.vouched == ("critics_score", "votes")
+    assert items.left_out == ()
+    assert items.frame["votes"].drop_nulls().to_list() == [5, 9]
+
+
+def test_a_catalogue_from_before_such_columns_were_judged_leaves_them_out(
+    sqlite: Database,
+) -> None:
+    declared = establish(sqlite)
+    add_items(sqlite, films())
+    with sqlite.writing() as connection:
+        features = {"title": "Film 0", "num_ratings": 12}
+        connection.execute(sa.update(schema.items).values(features=features))
+    items = read_moment(sqlite, declared).items
+    assert items.frame.columns == ["item", "title"]
+    assert items.left_out == ("num_ratings",)
 
 
 def test_mending_an_item_keeps_what_the_table_does_not_name(database: Database) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from discreet.errors import LedgerError, OutputError, ParameterError
 from discreet.items import Items
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import VISIBLE, Ledger
 from discreet.privacy.personalise import weigh
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.pmf import PMF
@@ -193,7 +193,7 @@ def test_a_restored_old_ledger_is_recognised(ledger: Ledger, small: Ratings) -> 
     backup = ledger.path.read_bytes()
     put(ledger, small)
     ledger.path.write_bytes(backup)
-    with pytest.raises(LedgerError, match="restore the latest ledger"):
+    with pytest.raises(LedgerError, match="restored from an older copy"):
         put(Ledger(ledger.path), small)
 
 

@@ -33,7 +33,7 @@ def test_chorus_spends_a_part_of_epsilon_and_delta_in_each_of_its_publications(
     assert (spends.epsilon <= levels).all()
     assert certificate.delta == 1e-4
     assert certificate.parameters == {"publications": 4, "delta": 1e-4}
-    assert certificate.theorem == "docs/proofs/incremental.md#theorem"
+    assert certificate.theorem.name == "incremental"
 
 
 def test_a_rating_that_comes_later_has_its_own_publications(ledger: Ledger, small: Ratings) -> None:

@@ -18,27 +18,61 @@ def test_uniform_is_the_same_for_everybody(small: Ratings) -> None:
     assert spec.max_level == spec.min_level == 0.3
 
 
-def test_the_column_is_taken_and_a_missing_level_is_one(small: Ratings) -> None:
-    frame = small.to_frame()
-    gaps = frame.with_columns(pl.when(pl.int_range(pl.len()) % 3 > 0).then("epsilon"))
-    levels = PrivacySpec.column().levels(Ratings.from_frame(gaps))
-    expected = np.where(np.arange(len(small)) % 3 > 0, small.epsilon, 1.0)
-    assert (levels == expected).all()
-    assert (PrivacySpec.column(default=0.5).levels(Ratings.from_frame(gaps))[::3] == 0.5).all()
+def with_gaps(ratings: Ratings) -> Ratings:
+    """Every third rating has no level."""
+    blank = pl.when(pl.int_range(pl.len()) % 3 > 0).then("epsilon")
+    return Ratings.from_frame(ratings.to_frame().with_columns(blank))
 
 
-def test_levels_by_user_and_by_item_fall_back_to_the_default(small: Ratings) -> None:
-    by_user = PrivacySpec.by_user({"u1": 0.2, "nobody": 0.1}).levels(small)
+def test_a_blank_level_is_the_declared_default(small: Ratings) -> None:
+    for default in (0.5, 1.0):
+        levels = PrivacySpec.column(default=default).levels(with_gaps(small))
+        assert (levels == np.where(np.arange(len(small)) % 3 > 0, small.epsilon, default)).all()
+
+
+def test_a_blank_level_without_a_declared_default_is_an_error_that_names_the_rating(
+    small: Ratings,
+) -> None:
+    user, item = small.users.values[0], small.items.take(small.item)[0]
+    words = f"user '{user}', item {item} has no level.*--default-level"
+    with pytest.raises(SpecError, match=words):
+        PrivacySpec.column().levels(with_gaps(small))
+    assert (PrivacySpec.column().levels(small) == small.epsilon).all()
+
+
+def test_levels_by_user_and_by_item_fall_back_to_a_declared_default(small: Ratings) -> None:
+    by_user = PrivacySpec.by_user({"u1": 0.2, "nobody": 0.1}, default=0.9).levels(small)
     names = small.users.take(small.user)
-    assert (by_user == np.where(names == "u1", 0.2, 1.0)).all()
-    by_item = PrivacySpec.by_item({105: 0.4}, max_level=0.6).levels(small)
+    assert (by_user == np.where(names == "u1", 0.2, 0.9)).all()
+    by_item = PrivacySpec.by_item({105: 0.4}, max_level=0.6, default=0.6).levels(small)
     items = small.items.take(small.item)
     assert (by_item == np.where(items == 105, 0.4, 0.6)).all()
 
 
+def test_whoever_a_mapping_does_not_name_is_an_error_without_a_declared_default(
+    small: Ratings,
+) -> None:
+    everybody = dict.fromkeys(small.users.values, 0.2)
+    assert (PrivacySpec.by_user(everybody).levels(small) == 0.2).all()
+    del everybody["u7"]
+    with pytest.raises(SpecError, match=r"user 'u7', item .* has no level"):
+        PrivacySpec.by_user(everybody).levels(small)
+    # Who rated nothing needs no level.
+    rest = small.subset(np.asarray(small.users.take(small.user) != "u7"))
+    assert (PrivacySpec.by_user(everybody).levels(rest) == 0.2).all()
+    with pytest.raises(SpecError, match=r"item 1.. has no level"):
+        PrivacySpec.by_item({105: 0.4}).levels(small)
+
+
+def test_a_description_says_what_applies_to_a_rating_without_a_level() -> None:
+    assert PrivacySpec.column().describe().endswith("up to 1.0; no default")
+    assert PrivacySpec.column(default=0.5).describe().endswith("; 0.5 if none was given")
+    assert PrivacySpec.column().offer.default is None
+
+
 def test_keys_from_json_are_texts_and_name_the_same_people() -> None:
     frame = pl.DataFrame({"user": [3, 4], "item": [1, 1], "rating": [5, 5]})
-    levels = PrivacySpec.by_user({"3": 0.1}).levels(Ratings.from_frame(frame))
+    levels = PrivacySpec.by_user({"3": 0.1}, default=1.0).levels(Ratings.from_frame(frame))
     assert levels.tolist() == [0.1, 1.0]
     with pytest.raises(SpecError, match="level of user 'absent' must be one that is offered"):
         PrivacySpec.by_user({"absent": 3.0})

@@ -16,7 +16,7 @@ from discreet.errors import (
 )
 from discreet.ids import Ids
 from discreet.items import Items
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.baseline import Bias

@@ -30,42 +30,55 @@ def lasting(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterato
         yield opened
 
 
+def rated(fields: bytes) -> bytes:
+    return b'{"item": "129", ' + fields + b"}"
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
         (b"", 422), (b"{", 422), (b"[]", 422), (b"null", 422), (b"\xff\xfe", 422), (b'"x"', 422),
-        (b"{}", 422), (b'{"rating": "4"}', 422), (b'{"rating": null}', 422),
-        (b'{"rating": true}', 422), (b'{"rating": NaN}', 422), (b'{"rating": Infinity}', 422),
-        (b'{"rating": 1e400}', 422), (b'{"rating": 0.99}', 422), (b'{"rating": 5.01}', 422),
-        (b'{"rating": -4}', 422), (b'{"rating": 4, "epsilon": 0}', 422),
-        (b'{"rating": 4, "epsilon": -0.1}', 422), (b'{"rating": 4, "epsilon": 1.01}', 422),
-        (b'{"rating": 4, "epsilon": 1e308}', 422), (b'{"rating": 4, "epsilon": NaN}', 422),
-        (b'{"rating": 4, "epsilon": "0.1"}', 422), (b'{"rating": 4, "user": "u2"}', 422),
-        (b"[" * 30_000, 400), (b'{"rating": 4}' + b" " * 70_000, 413),
-        (b'{"rating": ' + b"9" * 60_000 + b"}", 400),
+        (b"{}", 422), (b'{"rating": 4}', 422), (b'{"item": 129, "rating": 4}', 422),
+        (rated(b'"rating": "4"'), 422), (rated(b'"rating": null'), 422),
+        (rated(b'"rating": true'), 422), (rated(b'"rating": NaN'), 422),
+        (rated(b'"rating": Infinity'), 422), (rated(b'"rating": 1e400'), 422),
+        (rated(b'"rating": 0.99'), 422), (rated(b'"rating": 5.01'), 422),
+        (rated(b'"rating": -4'), 422), (rated(b'"rating": 4, "epsilon": 0'), 422),
+        (rated(b'"rating": 4, "epsilon": -0.1'), 422),
+        (rated(b'"rating": 4, "epsilon": 1.01'), 422),
+        (rated(b'"rating": 4, "epsilon": 1e308'), 422),
+        (rated(b'"rating": 4, "epsilon": NaN'), 422),
+        (rated(b'"rating": 4, "epsilon": "0.1"'), 422), (rated(b'"rating": 4, "user": "u2"'), 422),
+        (b"[" * 30_000, 400), (rated(b'"rating": 4') + b" " * 70_000, 413),
+        (rated(b'"rating": ' + b"9" * 60_000), 400),
     ],
 )  # fmt: skip
 def test_a_malformed_rating_changes_nothing(lasting: Club, body: bytes, status: int) -> None:
     before = lasting("u1", "GET", "/api/me/export").json()
-    answer = lasting("u1", "PUT", "/api/me/ratings/129", content=body, headers=JSON)
+    answer = lasting("u1", "PUT", "/api/me/ratings", content=body, headers=JSON)
     assert answer.status_code == status
     assert set(answer.json()) == {"error"}
     assert lasting("u1", "GET", "/api/me/export").json() == before
 
 
 def test_an_unknown_item_is_named_so(club: Club) -> None:
-    for item in ("nothing", "100'--", "%00", "%ff", "..%2f..%2fetc", "a" * 600, "é", "100/"):
-        for method in ("GET", "PUT", "DELETE"):
-            answer = club("u1", method, f"/api/me/ratings/{item}", json={"rating": 4})
-            assert answer.status_code in (404, 422), (method, item, answer.text)
+    for item in ("nothing", "100'--", "\x00", "../../etc", "a" * 600, "é", "100/", ""):
+        put = club("u1", "PUT", "/api/me/ratings", json={"item": item, "rating": 4})
+        assert put.status_code in (404, 422), (item, put.text)
+        for what in ("read", "delete"):
+            answer = club("u1", "POST", f"/api/me/ratings/{what}", json={"item": item})
+            assert answer.status_code in (404, 422), (what, item, answer.text)
+    half = club("u1", "PUT", "/api/me/ratings", headers=JSON,
+                content=b'{"item": "\\ud800", "rating": 4}')  # fmt: skip
+    assert half.status_code in (400, 404, 422)
 
 
 @pytest.mark.parametrize(
     ("method", "path"),
     [
         ("GET", "/api/me/recommendations?n=0"), ("GET", "/api/me/recommendations?n=101"),
-        ("GET", "/api/me/recommendations?n=x"), ("GET", "/api/catalogue?limit=1000"),
-        ("GET", "/api/catalogue?offset=-1"), ("GET", "/api/catalogue?search=" + "x" * 101),
+        ("GET", "/api/me/recommendations?n=x"), ("GET", "/api/catalogue"),
+        ("GET", "/api/me/ratings/100"), ("DELETE", "/api/me/ratings/100"),
         ("GET", "/api/releases/0/model"), ("GET", "/api/releases/99999999999/model"),
         ("GET", "/api/releases/x/certificate"), ("GET", "/api/releases/7/model"),
         ("POST", "/api/me/ratings"), ("PATCH", "/api/me"), ("GET", "/api/nothing"),
@@ -74,6 +87,15 @@ def test_an_unknown_item_is_named_so(club: Club) -> None:
 def test_a_bad_question_gets_a_clear_answer(lasting: Club, method: str, path: str) -> None:
     answer = lasting("u1", method, path)
     assert 400 <= answer.status_code < 500
+    assert answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"limit": 1000}, {"offset": -1}, {"words": "x" * 101}, {"q": ""}]
+)
+def test_a_bad_search_gets_a_clear_answer(lasting: Club, wanted: dict[str, object]) -> None:
+    answer = lasting(None, "POST", "/api/catalogue/search", json=wanted)
+    assert answer.status_code == 422
     assert answer.json()["error"]["message"]
 
 
@@ -88,7 +110,7 @@ def test_a_body_without_a_length_is_bounded_too(small_club: Club) -> None:
         for _ in range(1000):
             yield b" " * 1000
 
-    answer = small_club("u1", "PUT", "/api/me/ratings/129", content=endless(), headers=JSON)
+    answer = small_club("u1", "PUT", "/api/me/ratings", content=endless(), headers=JSON)
     assert answer.status_code == 413
 
 
@@ -100,7 +122,7 @@ def test_hostile_titles_are_shown_as_they_are(club: Club) -> None:
     add_items(club.database, Items.from_frame(table))
     club.app.state.service.shelves.look_again()
     signed_in(club, "u1")
-    page = club.client.get("/rate", params={"q": "<script>"}, headers=OUR_PAGE).text
+    page = club.client.post("/rate/search", data={"q": "<script>"}, headers=OUR_PAGE).text
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
     assert "{{7*7}}" in page
@@ -109,8 +131,8 @@ def test_hostile_titles_are_shown_as_they_are(club: Club) -> None:
     part = club.client.post("/rate", data=form, headers={**OUR_PAGE, "x-part": "yes"})
     assert part.status_code == 200
     assert "<script>alert" not in part.text
-    path = "/api/me/ratings/x%3Cb%3E'%22&%2F%3F%23"
-    assert club("u1", "GET", path).json()["rating"]["title"] == HOSTILE
+    read = club("u1", "POST", "/api/me/ratings/read", json={"item": form["item"]})
+    assert read.json()["rating"]["title"] == HOSTILE
     signed_in(club, "u1")
     assert "&lt;script&gt;" in club.client.get("/privacy", headers=OUR_PAGE).text
 
@@ -146,12 +168,14 @@ def test_logs_hold_no_rating_token_id_or_address(small_club: Club) -> None:
     handlers, level = root.handlers, root.level
     logs.set_up(written)
     try:
-        small_club("u1", "PUT", "/api/me/ratings/129", json={"rating": 4.125, "epsilon": 0.625})
+        rating = {"item": "129", "rating": 4.125, "epsilon": 0.625}
+        assert small_club("u1", "PUT", "/api/me/ratings", json=rating).is_success
         assert written.getvalue() == ""  # how often people rate is a secret number
-        small_club("u1", "GET", "/api/catalogue?search=secretword")
+        wanted = {"words": "secretword"}
+        small_club("u1", "POST", "/api/catalogue/search", json=wanted)
         small_club("wrong-token", "GET", "/api/me")
         small_club.app.state.service.shelves.search = None  # a defect nobody expected
-        broken = small_club(None, "GET", "/api/catalogue?search=secretword")
+        broken = small_club(None, "POST", "/api/catalogue/search", json=wanted)
     finally:
         root.handlers, root.level = handlers, level
     assert broken.status_code == 500
@@ -159,7 +183,7 @@ def test_logs_hold_no_rating_token_id_or_address(small_club: Club) -> None:
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
     assert {line["event"] for line in lines} >= {"request", "unexpected"}
     routes = [line["route"] for line in lines if line["event"] == "request"]
-    assert routes == ["/api/catalogue", "/api/catalogue"]
+    assert routes == ["/api/catalogue/search"] * 2
     text = written.getvalue()
     for secret in ("4.125", "0.625", "129", "secretword", "wrong-token", "u1", "testclient",
                    *small_club.tokens.values()):  # fmt: skip
@@ -179,8 +203,8 @@ def test_a_lost_database_is_a_health_problem_not_a_traceback(
 
 def test_a_large_body_is_read_for_the_operator_alone(small_club: Club) -> None:
     large = b" " * 100_000
-    for path in ("/api/me/ratings/x/operator/items", "/api/me/ratings/129"):
-        answer = small_club(None, "PUT", path, content=large, headers=JSON)
+    for method, path in (("PUT", "/api/me/ratings"), ("POST", "/api/catalogue/search")):
+        answer = small_club(None, method, path, content=large, headers=JSON)
         assert answer.status_code == 413
     table = {"content-type": "text/csv"}
     for who, status in ((None, 401), ("u1", 403)):
@@ -189,7 +213,7 @@ def test_a_large_body_is_read_for_the_operator_alone(small_club: Club) -> None:
     rows = b"item,title\n" + b"\n".join(b"%d,Film %d" % (k, k) for k in range(2000, 9000))
     assert len(rows) > 64 * 1024
     added = small_club("operator", "POST", "/api/operator/items", content=rows, headers=table)
-    assert added.json() == {"new": 7000}
+    assert added.json() == {"new": 7000, "left_out": []}
     signed_in(small_club, "u1")
     files = {"table": ("ratings.csv", large)}
     answer = small_club.client.post("/operator/ratings", files=files, headers=OUR_PAGE)
@@ -202,7 +226,9 @@ def test_a_line_of_writers_that_grows_too_long_is_told_to_come_back(small_club: 
 
     def write() -> None:
         bearer = {"Authorization": f"Bearer {small_club.tokens['u1']}"}
-        answer = small_club.client.put("/api/me/ratings/129", json={"rating": 4}, headers=bearer)
+        answer = small_club.client.put(
+            "/api/me/ratings", json={"item": "129", "rating": 4}, headers=bearer
+        )
         answers.append(answer.status_code)
 
     writers = [threading.Thread(target=write) for _ in range(30)]

@@ -63,7 +63,7 @@ def test_every_acknowledged_rating_survives_kill_9(
                 value = value % 5 + 1
                 item = str(100 + value)  # always this rating: an unanswered change changes nothing
                 try:
-                    answer = client.put(f"/api/me/ratings/{item}", json={"rating": value})
+                    answer = client.put("/api/me/ratings", json={"item": item, "rating": value})
                 except httpx.TransportError:
                     return
                 if answer.status_code == 200:
@@ -94,7 +94,16 @@ def test_the_demo_is_ready_at_one_command(tmp_path: Path) -> None:
         operator = {"Authorization": f"Bearer {served.token('operator')}"}
         ledger = httpx.get(f"{served.address}/api/operator/ledger", headers=operator).json()
         assert ledger["pairs"] == 150_000
+        rated = {"item": "film-0001", "rating": 5}
+        answer = httpx.put(f"{served.address}/api/me/ratings", json=rated, headers=person)
+        assert answer.status_code == 200
+        wanted = {"words": "a secret word"}
+        httpx.post(f"{served.address}/api/catalogue/search", json=wanted)
         assert served.stop() == 0
+    log = served.log.read_text()
+    assert "/api/catalogue/search" in log
+    assert "film-0001" not in log
+    assert "secret word" not in log
 
 
 @pytest.mark.parametrize("words", [["--port", "1"], ["--levels", "a"], ["--database", "mysql://x"]])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.database.declaration import Declaration
 from discreet.database.ledger import ReleaseEntry
+from discreet.privacy.lifetime import Loss
 from discreet.service import charts
 from discreet.service.words import explained, offered_levels, surest
 
@@ -18,7 +19,7 @@ def test_nobody_becomes_surer_than_the_words_say(epsilon: float, likely: float) 
     """Over every output that an epsilon-close pair of worlds can show: Bayes at even odds."""
     with_it, without = likely, min(1.0, likely * math.exp(epsilon))
     for one, other in ((with_it, without), (without, with_it)):
-        assert one / (one + other) <= surest(epsilon) + 1e-12
+        assert one / (one + other) <= surest(Loss(epsilon)) + 1e-12
 
 
 @given(st.floats(0.01, 5), st.floats(0, 0.1))
@@ -30,25 +31,26 @@ def test_with_a_delta_the_words_bound_how_often_a_guess_is_right(
     That pair shows the truth with chance delta, and is epsilon-close randomised response else.
     """
     truth = math.exp(epsilon) / (1 + math.exp(epsilon))
-    assert delta + (1 - delta) * truth <= surest(epsilon, delta) + 1e-12
-    assert surest(epsilon, delta) <= min(1.0, truth + delta) + 1e-12
+    assert delta + (1 - delta) * truth <= surest(Loss(epsilon, delta)) + 1e-12
+    assert surest(Loss(epsilon, delta)) <= min(1.0, truth + delta) + 1e-12
 
 
 def test_levels_are_named_by_how_much_they_protect() -> None:
-    names = [level.name for level in offered_levels(Declaration())]
+    names = [level.name for level in offered_levels(Declaration(), protected=True)]
     assert names == ["Very private", "Private", "Open"]
-    crude = [level.name for level in offered_levels(Declaration(levels=(3, 5, 10)))]
+    declared = Declaration(levels=(3, 5, 10))
+    crude = [level.name for level in offered_levels(declared, protected=True)]
     assert crude == ["Hardly private (3)", "Hardly private (5)", "Hardly private (10)"]
 
 
 def test_the_words_hold_the_numbers_rounded_up() -> None:
-    text = explained(0.1, Declaration())
+    text = explained(Loss(0.1), protected=True)
     assert "at most 52.5% sure" in text
     assert "at most 55%." in text
-    with_delta = explained(0.1, Declaration(delta=1e-6))
+    with_delta = explained(Loss(0.1, 1e-6), protected=True)
     assert "guess right in at most 52.5% of all cases" in with_delta
     assert "sure" not in with_delta
-    assert "at most 100%" in explained(20, Declaration(levels=(20.0,), delta=0.5))
+    assert "at most 100%" in explained(Loss(20, 0.5), protected=True)
 
 
 def test_a_chart_of_bars_is_as_high_as_its_values() -> None:

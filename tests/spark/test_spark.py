@@ -9,11 +9,13 @@ import pytest
 
 import discreet as dc
 import discreet.spark as ds
+from discreet.edges import check_tables
 from discreet.errors import DataError, DataMissingError, ParameterError, SpecError
 from discreet.io.club import Club
-from discreet.privacy.certificate import Neighbours
+from discreet.items import Items
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import sample
+from discreet.privacy.provenance import Neighbours
 from discreet.ratings import Ratings
 from discreet.spark import sql, stated
 from tests.engines import losses
@@ -67,10 +69,11 @@ def test_every_specification_says_the_same_in_sql(spark: Any, small: Ratings) ->
     someone, something = small.users.values[0], small.items.values[0]
     for spec in (
         dc.PrivacySpec.column(default=0.3),
-        dc.PrivacySpec.by_user({someone: 0.2}),
-        dc.PrivacySpec.by_item({something: 0.4, 10**9: 0.1}),
-        dc.PrivacySpec.by_user({}),
-        dc.PrivacySpec.by_item({float(something): 0.2}),
+        dc.PrivacySpec.by_user({someone: 0.2}, default=0.7),
+        dc.PrivacySpec.by_item({something: 0.4, 10**9: 0.1}, default=1.0),
+        dc.PrivacySpec.by_user({}, default=0.9),
+        dc.PrivacySpec.by_user(dict.fromkeys(small.users.values, 0.4)),
+        dc.PrivacySpec.by_item({float(something): 0.2}, default=1.0),
         GROUPS,
         dc.PrivacySpec.uniform(0.25),
     ):
@@ -120,7 +123,7 @@ def test_the_papers_scheme_fits_and_serves(club: Club, crowd: ds.SparkRatings) -
     scheme = dc.PDPPMF(variant="stated", solver="als", factors=4)
     release = ds.fit(scheme, crowd, GROUPS, seed=3)
     assert release.certificate.variant == "stated"
-    assert release.certificate.threshold == "mean of the training levels"
+    assert release.certificate.threshold_words == "mean of the training levels"
     assert release.item_factors.shape == (len(club.ratings.items), 4)
     with pytest.raises(ParameterError, match="variant='stated'"):
         ds.fit(dc.PDPPMF(), crowd, GROUPS)
@@ -169,11 +172,27 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
     for scheme in (dc.Tally(unit="person"), dc.Chorus(delta=1e-6)):
         with pytest.raises(SpecError, match="within the declared levels"):
             ds.fit(scheme, table, dc.PrivacySpec.column(max_level=0.2, default=0.1))
+    blank = "has no level, and no default was declared"
+    for scheme in (dc.Tally(), dc.Chorus(delta=1e-6)):
+        with pytest.raises(SpecError, match=blank):
+            ds.fit(scheme, table, dc.PrivacySpec.column())
+    with pytest.raises(SpecError, match=blank):
+        ds.fit(dc.Tally(), table, dc.PrivacySpec.by_user({small.users.values[0]: 0.2}))
     bare = spark.createDataFrame(frame.drop("epsilon", strict=False).to_arrow())
     with pytest.raises(SpecError, match="no epsilon column"):
         ds.fit(dc.Tally(), bare)
     with pytest.raises(DataMissingError, match="no file or folder"):
         ds.read_ratings(spark, str(tmp_path / "nowhere"))
+
+
+def test_ratings_outside_the_catalogue_are_told_to_the_owner(spark: Any, small: Ratings) -> None:
+    crowd = ds.spark_ratings(spark.createDataFrame(small.to_frame().to_arrow()))
+    some = Items.from_frame(pl.DataFrame({"item": range(100, 110)}))
+    assert check_tables(crowd, some) == check_tables(small, some)
+    np.testing.assert_allclose(crowd.per_item.sums, small.per_item.sums)
+    none = Items.from_frame(pl.DataFrame({"item": ["a"]}))
+    with pytest.raises(DataError, match="no rating is of an item in the item table"):
+        ds.fit(dc.Tally(items=none), crowd, dc.PrivacySpec.uniform(1))
 
 
 def test_a_key_that_was_only_declared_is_in_the_certificate(

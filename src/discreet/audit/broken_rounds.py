@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.breaking import Change, instead
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.schemes import purses, voices
 from discreet.schemes.purses import ByPerson, ByRating, Plan
 from discreet.schemes.voices import CLIP, SUM_UNIT, Voices
@@ -80,7 +80,7 @@ def every_round_whole() -> list[Change]:
             self: Voices, data: Any, effects: Any, plan: Plan, purse: Any, **more: Any
         ) -> None:
             own(self, data, effects, plan, purse, **more)
-            self.mus = np.full(plan.rounds, purse.rounds(plan.share))
+            self.mus = [purse.rounds(plan.share)] * plan.rounds
 
         return init
 

@@ -115,8 +115,9 @@ def counts_told() -> list[Change]:
     def made(own: Any) -> Any:
         def concluded(self: Tally, data: Any, *rest: Any, **more: Any) -> Release:
             release: Release = own(self, data, *rest, **more)
-            told = {**release.certificate.parameters, "ratings": len(data)}
-            return replace(release, certificate=replace(release.certificate, parameters=told))
+            known = release.certificate.provenance
+            told = replace(known, parameters={**known.parameters, "ratings": len(data)})
+            return replace(release, certificate=replace(release.certificate, provenance=told))
 
         return concluded
 
@@ -172,7 +173,7 @@ def coins_until_heads() -> list[Change]:
     """Who was not drawn pays nothing, and so is drawn from again in the next publication."""
 
     def made(own: Any) -> Any:
-        def publish_batch(self: Tally, data: Ratings, *rest: Any) -> Batch:
+        def publish_batch(self: Tally, data: Ratings, *rest: Any, **more: Any) -> Batch:
             drawn: list[Array] = []
 
             def units(own_units: Any) -> Any:
@@ -185,7 +186,7 @@ def coins_until_heads() -> list[Change]:
             before = Tally.units
             Tally.units = units(before)  # type: ignore[method-assign]
             try:
-                batch: Batch = own(self, data, *rest)
+                batch: Batch = own(self, data, *rest, **more)
             finally:
                 Tally.units = before  # type: ignore[method-assign]
             return batch._replace(epsilons=np.where(drawn[0] > 0, batch.epsilons, 0.0))

@@ -20,9 +20,9 @@ from discreet.audit.neighbours import Pair, copies, levels_of
 from discreet.audit.search import Person, climb, starts
 from discreet.audit.transcript import Draw, listening
 from discreet.privacy.accounting import gaussian_delta, gaussian_epsilon, gaussian_mu
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.chorus import PROBE, Chorus
@@ -135,7 +135,7 @@ class ChorusRuns:
         )  # fmt: skip
         fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * UNIT)
         for k, mu in enumerate(voices.mus):
-            voices.noisy_sums(fed if k % 2 == 0 else -fed, float(mu), randomness)
+            voices.noisy_sums(fed if k % 2 == 0 else -fed, mu, randomness)
 
 
 def _always(budgets: Array) -> LevelsOf:

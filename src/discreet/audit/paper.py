@@ -14,8 +14,9 @@ from discreet.audit.neighbours import Pair, four_people, levels_of, random_pair
 from discreet.errors import ParameterError
 from discreet.kernels import tiny
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
-from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.personalise import inclusion_probability
+from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 

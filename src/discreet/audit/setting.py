@@ -3,9 +3,12 @@
 Given U (and the V that noisy training starts from) every step is linear in v and in its noise:
 v <- (I - s (A/B + lambda)) v + s (b/B - eta), with A = sum u u', b = sum r u over the item's
 ratings, s = gamma/|batch| and B mini-batches a pass (each taken to hold its part of every item's
-ratings). After K = k2 B steps v has a mean and a covariance in closed form, with and without a
-record. The sum of K noise vectors is taken to be Gaussian, so that the loss is that of two
-Gaussians with different means and covariances, at a given delta.
+ratings). A step multiplies by 1 - s (a/B + lambda) along each axis of A, a being its eigenvalue,
+which is the item's number of ratings at most since |u| <= 1: where that factor could be -1 or less,
+nothing is trained, so that no training decides by its rounding. After K = k2 B steps v has a mean
+and a covariance in closed form, with and without a record. The sum of K noise vectors is taken for
+Gaussian, so that the loss is that of two Gaussians with different means and covariances, at a given
+delta.
 """
 
 from __future__ import annotations
@@ -19,12 +22,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.errors import DivergenceError
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 from discreet.schemes.gradient import BATCH, GradientSteps
 
 Array = NDArray[Any]
+_LEAST_FACTOR = -1 + 1e-6
+"""A step's factor is above it: rows in 32 bits leave the unit ball by less than this."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,35 @@ class Setting:
         U, V = steps.train(U, V, self.regularisation, self.regularisation, self.k1, progress)
         return U.astype(np.float64), V.astype(np.float64)
 
+    def step(self, data: Ratings) -> float:
+        """s = gamma/|batch|."""
+        return self.gamma / (len(data) / batch_count(data))
+
+    def factors_of_step(self, data: Ratings, eigenvalues: Any) -> Any:
+        """What a step multiplies v by, along the axes of A with these eigenvalues."""
+        return 1 - self.step(data) * (eigenvalues / batch_count(data) + self.regularisation)
+
+    def least_factor(self, data: Ratings) -> float:
+        """The least for any U: all ratings of the most rated item, and one more, by one person."""
+        return float(self.factors_of_step(data, int(np.bincount(data.item).max()) + 1))
+
+    def converges(self, data: Ratings) -> bool:
+        """Whether no step can make v grow, whatever U is."""
+        return self.least_factor(data) > _LEAST_FACTOR
+
+    def sweep(self) -> list[Setting]:
+        """This setting, and others that show how the loss moves with k2 and with gamma."""
+        return [
+            self,
+            *(replace(self, k2=k2) for k2 in (10, 25, 100, 200) if k2 != self.k2),
+            *(replace(self, gamma=self.gamma * factor) for factor in (0.2, 0.5, 2.0, 4.0)),
+        ]
+
+
+def batch_count(data: Ratings) -> int:
+    """B."""
+    return max(1, round(len(data) / BATCH))
+
 
 class PrintedLoss:
     """What single records of one table lose, for any gamma and k2."""
@@ -56,7 +91,7 @@ class PrintedLoss:
     def __init__(self, data: Ratings, setting: Setting, U: Array, V: Array) -> None:
         self.data, self.setting, self.U, self.V = data, setting, U, V
         self._sums = self._add_up()
-        self.batches = max(1, round(len(data) / BATCH))
+        self.batches = batch_count(data)
 
     def at(self, setting: Setting) -> PrintedLoss:
         """The same table and factors with another gamma or k2."""
@@ -103,10 +138,9 @@ class PrintedLoss:
     def _outcome(self, A: Array, b: Array, start: Array) -> tuple[Array, Array, Array]:
         """Mean, and the covariance's eigenvalues and axes, after all steps."""
         s = self.setting
-        step = s.gamma / (len(self.data) / self.batches)
-        steps = s.k2 * self.batches
+        step, steps = s.step(self.data), s.k2 * self.batches
         values, Q = np.linalg.eigh(A)
-        shrink = 1 - step * (values / self.batches + s.regularisation)
+        shrink = s.factors_of_step(self.data, values)
         power = shrink**steps
         # (1 - x^K)/(1 - x) and the same for x^2: sums over all steps of what is left of each.
         kept = (1 - power) / (1 - shrink)
@@ -167,17 +201,17 @@ def paper_setting(
 ) -> pl.DataFrame:  # fmt: skip
     """Losses of records that are there, and of the worst that could be added to each item.
 
-    Frame: kind, item_ratings, gamma, k2, claimed, loss. Secret: computed from the ratings.
+    Frame: kind, item_ratings, gamma, k2, claimed, loss; what can diverge is left out of the sweep.
+    Secret: computed from the ratings.
     """
     setting = setting or Setting()
+    _require_convergence(data, setting)
     rng = np.random.default_rng(seed)
     U, V = setting.train(data, seed, progress)
     counts = np.bincount(data.item, minlength=len(data.items))
     some = rng.choice(len(data), min(sample, len(data)), replace=False)
     everything, frames = PrintedLoss(data, setting, U, V), []
-    cases = [setting]
-    cases += [replace(setting, k2=k2) for k2 in (10, 25, 100, 200) if k2 != setting.k2]
-    cases += [replace(setting, gamma=setting.gamma * f) for f in (0.2, 0.5, 2.0, 4.0)]
+    cases = [case for case in setting.sweep() if case.converges(data)]
     for number, case in enumerate(cases):
         progress("losses in the paper's setting", number, len(cases))
         loss = everything.at(case)
@@ -195,6 +229,17 @@ def paper_setting(
             )  # fmt: skip
     progress("losses in the paper's setting", len(cases), len(cases))
     return pl.concat(frames)
+
+
+def _require_convergence(data: Ratings, setting: Setting) -> None:
+    if not setting.converges(data):
+        share = np.bincount(data.item).max() / len(data)
+        raise DivergenceError(
+            f"gamma = {setting.gamma:g} diverges on this table, or may: its most rated item has "
+            f"{share:.1%} of the ratings, and a step can multiply that item's factors by "
+            f"{setting.least_factor(data):.3g}. It suits tables in which no item has as much as "
+            f"{2 / setting.gamma:.1%} of the ratings: take a larger one"
+        )
 
 
 def _worst_added(loss: PrintedLoss, items: Array, rng: np.random.Generator) -> Array:

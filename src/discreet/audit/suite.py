@@ -9,7 +9,8 @@ from discreet.audit.game import Finding, Game, play_game
 from discreet.audit.mutants import MUTANTS, mutant_games
 from discreet.audit.neighbours import four_people
 from discreet.errors import ParameterError, require_count
-from discreet.privacy.certificate import INCREMENTAL, Certificate, Neighbours
+from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 
@@ -82,11 +83,8 @@ def games_for(certificate: Certificate, *, exact: bool = False) -> list[Game]:
 
 
 def _threshold(certificate: Certificate) -> float:
-    try:
-        return float(certificate.threshold)
-    except ValueError:
-        # Computed from the ratings, so the certificate does not tell it: any number will do.
-        return 1.0
+    # Computed from the ratings, so the certificate does not tell it: any number will do.
+    return 1.0 if certificate.threshold is None else certificate.threshold
 
 
 def audit(

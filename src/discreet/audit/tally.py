@@ -11,7 +11,7 @@ from discreet.audit.heard import CopiedRuns, SampledRuns
 from discreet.audit.neighbours import Pair, four_people, whole_person
 from discreet.audit.routes import ThroughFit
 from discreet.audit.search import climb, starts
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.provenance import Neighbours
 from discreet.schemes.tally import Tally
 
 

@@ -14,6 +14,7 @@ from discreet.cli import (
     evaluate,
     fit,
     inspect,
+    ledger,
     operate,
     recommend,
     reproduce,
@@ -45,6 +46,7 @@ operate.app.command("token")(access.token)
 operate.app.command("revoke")(access.revoke)
 operate.app.command("erase")(access.erase)
 app.add_typer(operate.app, name="operate")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(data.app, name="data")
 
 

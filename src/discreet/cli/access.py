@@ -87,12 +87,9 @@ def erase(
       discreet operate erase member-0042 --database club.db
     """
     opened, _ = opened_database(database)
-    from discreet.database import mark, people
+    from discreet.database import erasures
 
-    with opened.writing() as connection:
-        people.erase(connection, name)
-    mark.note_erased(opened, name)
-    opened.forget()
+    erasures.erase(opened, name)
     typer.echo("Erased. What was released cannot be recalled.")
 
 

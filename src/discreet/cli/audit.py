@@ -165,10 +165,10 @@ def _about_release(certificate: Certificate) -> None:
     console = show.console()
     delta = f", delta {certificate.delta:g}" if certificate.delta else ""
     console.print(
-        f"Certificate: {certificate.scheme}, {certificate.variant}, {certificate.status}; levels: "
-        f"{certificate.levels}; t = {certificate.threshold}{delta}."
+        f"Certificate: {certificate.scheme}, {certificate.variant}, {certificate.summary}; levels: "
+        f"{certificate.levels}; t = {certificate.threshold_words}{delta}."
     )
-    if certificate.entropy != "operating system":
+    if certificate.seeded:
         console.print(
             f"This release was {certificate.entropy}. The audit is about its mechanism.",
             style="bold red",
@@ -178,7 +178,7 @@ def _about_release(certificate: Certificate) -> None:
             "Its rounds are a curve of guarantees. The claims below are the curve's where an audit "
             "can see them, at a larger delta and a smaller epsilon than the certificate's."
         )
-    if "of the training levels" in certificate.threshold:
+    if "of the training levels" in certificate.threshold_words:
         console.print("t was computed from the ratings and is not known: the audit takes t = 1.")
     console.print()
 
@@ -224,6 +224,8 @@ def _paper_setting(data: Ratings, json: Path | None, figure: Path | None, seed: 
     ]
     console.print()
     console.print(show.table(None, ["gamma", "k2", "records", "median", "99%"], rows, right=0))
+    for gamma in sorted({case.gamma for case in setting.sweep()} - set(losses["gamma"])):
+        console.print(f"gamma = {gamma:g} is left out: its steps could diverge on this table.")
     console.print(show.SECRET_RESULTS, style="yellow")
     if json is not None:
         show.save_table(losses, parse.output_file(json))

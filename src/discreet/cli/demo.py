@@ -92,12 +92,12 @@ def _compare(club: Club, split: Split, spec: PrivacySpec, seed: int) -> dict[str
         seconds = time.perf_counter() - began
         predicted = model.predict_ratings(test)
         errors[name] = metrics.errors(predicted, test.rating)
-        status = show.status_markup(model.release.certificate.status)
+        status = show.status_markup(model.release.certificate.without_seed)
         rows.append(_row(name, level, predicted, test.rating, status, f"{seconds:.1f}"))
     perfect = club.expected(test.users.take(test.user), test.items.take(test.item))
     errors["a perfect predictor"] = metrics.errors(perfect, test.rating)
     rows.append(_row("a perfect predictor", "", perfect, test.rating, "the truth is known", ""))
-    heads = ["scheme", "epsilon", "certificate", "RMSE", "errors ≤ 1", "fit s"]
+    heads = ["scheme", "epsilon", "mechanism", "RMSE", "errors ≤ 1", "fit s"]
     show.console().print(show.table(None, heads, rows, right=3))
     show.console().print(
         "\nThe comparison is seeded, to be repeatable; the status is that of a run with real "

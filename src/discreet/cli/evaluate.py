@@ -42,6 +42,7 @@ def evaluate(
     min_level: o.MinLevelOption = None,
     default_level: o.DefaultLevelOption = None,
     items: o.ItemsOption = None,
+    public_column: o.PublicColumnsOption = None,
     variant: o.VariantOption = None,
     threshold: o.ThresholdOption = None,
     personalise: o.PersonaliseOption = None,
@@ -88,7 +89,8 @@ def evaluate(
     if out is not None:
         parse.output_file(out)
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
-    catalogue = parse.read_items(items, encoding)
+    catalogue = parse.read_items(items, public_column, encoding)
+    show.tables(data, catalogue)
     spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
     names = scheme or [o.SchemeName.TALLY]
@@ -131,7 +133,7 @@ def _splits(
 
 def _print(results: list[pl.DataFrame], title: str) -> None:
     console = show.console()
-    skip = ("scheme", "fold", "status")
+    skip = ("scheme", "fold", "status", "mechanism")
     names = [c for c in results[0].columns if c not in skip]
     heads = [_HEADINGS.get(c, c) for c in names]
     rows = []
@@ -144,8 +146,12 @@ def _print(results: list[pl.DataFrame], title: str) -> None:
         ]
         if frame.height > 1 and isinstance(spread, float):
             numbers[0] += f" ± {spread:.4f}"
-        rows.append([frame["scheme"][0], show.status_markup(frame["status"][0]), *numbers])
-    console.print(show.table(title, ["scheme", "certificate", *heads], rows, right=2))
+        rows.append([frame["scheme"][0], show.status_markup(frame["mechanism"][0]), *numbers])
+    console.print(show.table(title, ["scheme", "mechanism", *heads], rows, right=2))
+    console.print(
+        "These runs are seeded, to be repeatable, and protect nobody; the mechanism's status is "
+        "that of a run without a seed."
+    )
     console.print(show.SECRET_RESULTS, style="yellow")
 
 

@@ -48,6 +48,7 @@ def fit(
         ),
     ] = False,
     items: o.ItemsOption = None,
+    public_column: o.PublicColumnsOption = None,
     variant: o.VariantOption = None,
     threshold: o.ThresholdOption = None,
     personalise: o.PersonaliseOption = None,
@@ -129,7 +130,7 @@ def fit(
         check_target(out)  # an unwritable place is better known before training
     if ledger is not None and scheme not in (o.SchemeName.TALLY, o.SchemeName.CHORUS):
         raise ParameterError(f"--ledger goes with --scheme tally or chorus: got {scheme}")
-    catalogue = parse.read_items(items, encoding)
+    catalogue = parse.read_items(items, public_column, encoding)
     given = {
         "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
         "unit": unit, "delta": delta, "publications": publications,
@@ -155,6 +156,7 @@ def fit(
         _done(release, out)
         return
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    show.tables(data, catalogue)
     spec = _privacy(levels, data.epsilon is not None, chosen, override_levels)
     with show.progress_bar() as progress:
         if ledger is not None:
@@ -225,6 +227,7 @@ def _stream(
             progress=progress,
         ) as stream,
     ):  # fmt: skip
+        show.tables(stream, scheme.items)
         spec = _privacy(levels, stream.has_levels, scheme, override)
         return fit_release(scheme, stream, spec, seed=seed, progress=progress)
 
@@ -253,6 +256,7 @@ def _spark(
             session, table.source, table.columns, scale=table.rating_scale(),
             unique_pairs=unique_pairs,
         )  # fmt: skip
+        show.tables(ratings, scheme.items)
         spec = _privacy(levels, ratings.has_levels, scheme, override)
         return spark.fit(scheme, ratings, spec, seed=seed, progress=_a_line_each)
 

@@ -9,11 +9,15 @@ from typing import Annotated
 import typer
 
 from discreet.cli import show
+from discreet.errors import ParameterError
 
 
 def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A release folder, or a ledger.")],
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    proof: Annotated[
+        bool, typer.Option("--proof", help="The proof that the certificate names, to read here.")
+    ] = False,
 ) -> None:
     """Check a release and show its certificate for a human; or sum up a ledger.
 
@@ -22,16 +26,25 @@ def inspect(
     \b
     Examples:
       discreet inspect release
+      discreet inspect release --proof
       discreet inspect ledger.db
     """
+    if json and proof:
+        raise ParameterError("--proof shows a page, --json a certificate: choose one")
     if path.is_file():
+        if proof:
+            raise ParameterError(f"--proof goes with a release: {path} is a file")
         _ledger(path, as_json=json)
         return
+    from discreet.privacy import encoding, theorems
     from discreet.release import Release
 
     loaded = Release.load(path)
     if json:
-        typer.echo(loaded.certificate.to_json(), nl=False)
+        typer.echo(encoding.write(loaded.certificate), nl=False)
+        return
+    if proof:
+        show.page(theorems.read_proof(loaded.certificate.theorem))
         return
     console = show.console()
     console.print(show.certificate(loaded.certificate))
@@ -59,4 +72,6 @@ def _ledger(path: Path, *, as_json: bool) -> None:
         f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most; "
         f"delta {totals['largest_delta']:.3g} at most."
     )
+    if charged := ledger.charged_in_full():
+        console.print(f"{charged} more were charged in full, without limit, after a restore.")
     console.print("Secret: for the operator alone, like the ratings.", style="yellow")

@@ -25,6 +25,8 @@ DatabaseOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
 DEFAULT_DATABASE = "discreet.db"
+MOVED = "It goes on from here; every later certificate names this move."
+NOT_MOVED = "There is nothing to declare: it is where it was, and knows its latest release."
 
 app = typer.Typer(
     help="Operate a recommender: import tables, preview, publish, see the ledger, make tokens.",
@@ -63,6 +65,7 @@ def say(result: dict[str, Any], text: str, as_json: bool) -> None:
 def items(
     table: Annotated[Path, typer.Argument(help="A public item table: item, title, year, genres.")],
     database: DatabaseOption = DEFAULT_DATABASE,
+    public_column: o.PublicColumnsOption = None,
     columns: o.ColumnsOption = None,
     separator: o.SeparatorOption = None,
     encoding: o.EncodingOption = "utf-8",
@@ -70,21 +73,26 @@ def items(
 ) -> None:
     """Add items to the public catalogue, or mend what is known of them.
 
-    Every column is published. None may come from ratings.
+    Every column is published. None may come from ratings: one whose name looks like it is left
+    out, unless --public-column vouches for it.
 
     \b
-    Example:
+    Examples:
       discreet operate items films.csv --database club.db
+      discreet operate items films.csv --public-column critics_score --database club.db
     """
     opened, _ = opened_database(database)
     from discreet.io.tables import read_items
     from discreet.operate.tables import add_items
 
     found = read_items(
-        table, parse.mapping(columns), separator=parse.delimiter(separator), encoding=encoding
-    )
+        table, parse.mapping(columns), public_columns=public_column or (),
+        separator=parse.delimiter(separator), encoding=encoding,
+    )  # fmt: skip
+    show.left_out(found)
     new = add_items(opened, found)
-    say({"new": new}, f"{new} new items in the catalogue.", as_json)
+    result = {"new": new, "left_out": list(found.left_out)}
+    say(result, f"{new} new items in the catalogue.", as_json)
 
 
 @app.command("ratings")
@@ -177,6 +185,7 @@ def publish(
 
     with show.progress_bar() as progress:
         entry, moment = publish(opened, declared, seed=seed, progress=progress)
+    show.left_out(moment.items)  # of a catalogue from before such columns were judged
     say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
     if assess:
         try:
@@ -248,7 +257,8 @@ def restored(
     """After restoring an older copy: charge every rating in it in full, and go on.
 
     The copy has forgotten what releases since have spent. No rating in it will be counted again;
-    what people rate from now on will.
+    what people rate from now on will, also what was lost and is given again: every later
+    certificate says so.
 
     \b
     Example:
@@ -259,3 +269,22 @@ def restored(
 
     pairs = charge_in_full(opened, declared, after)
     say({"pairs": pairs}, f"{pairs} ratings are charged in full.", as_json)
+
+
+@app.command("moved")
+def moved(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+    """After moving the database: declare this copy the one that goes on publishing.
+
+    Say it only of the latest state, from which nothing was published since anywhere else, nor
+    will be: after a move to another disk or server, a replica without loss that took over, or an
+    upgrade of PostgreSQL. Your word is named in every later certificate.
+
+    \b
+    Example:
+      discreet operate moved --database club.db
+    """
+    opened, _ = opened_database(database)
+    from discreet.database.generation import DatabaseKeeper
+
+    changed = DatabaseKeeper(opened).moved()
+    say({"moved": changed}, MOVED if changed else NOT_MOVED, as_json)

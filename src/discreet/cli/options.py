@@ -47,6 +47,16 @@ ItemsOption = Annotated[
     str | None,
     typer.Option(metavar="ITEMS", help="A public item table: item, title, year, genres, ..."),
 ]
+PublicColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--public-column",
+        metavar="NAME",
+        help="Vouch for a column of the item table that looks derived from ratings: it is public, "
+        "and does not come from these ratings. May be repeated; without it, such a column is left "
+        "out.",
+    ),
+]
 PrivacyOption = Annotated[
     str | None,
     typer.Option(
@@ -64,7 +74,10 @@ MinLevelOption = Annotated[
 ]
 DefaultLevelOption = Annotated[
     float | None,
-    typer.Option(help="The level of a rating without one (for --privacy column; default 1.0)."),
+    typer.Option(
+        help="The level of a rating without one (for --privacy column; without it, a blank is an "
+        "error)."
+    ),
 ]
 VariantOption = Annotated[
     Variant | None,

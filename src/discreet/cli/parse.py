@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.cli import show
 from discreet.cli.options import SchemeName
 from discreet.errors import ParameterError, SpecError
 
@@ -46,11 +47,17 @@ def mapping(words: list[str] | None) -> dict[str, str]:
     return _pairs("--columns", words or [])
 
 
-def read_items(source: str | None, encoding: str) -> Items | None:
-    """The item table that a command was given, if any."""
+def read_items(source: str | None, public_columns: list[str] | None, encoding: str) -> Items | None:
+    """The item table that a command was given, if any; its owner is told what was left out."""
     from discreet.io.datasets import load_items
 
-    return None if source is None else load_items(source, encoding=encoding)
+    if source is None:
+        if public_columns:
+            raise ParameterError("--public-column goes with an item table: give one with --items")
+        return None
+    found = load_items(source, public_columns=public_columns or (), encoding=encoding)
+    show.left_out(found)
+    return found
 
 
 def privacy(
@@ -164,7 +171,7 @@ def schemes(
 def _scheme(
     name: SchemeName, used: dict[str, Any], items: Items | None, threads: int | None
 ) -> Scheme:
-    from discreet.privacy.certificate import Neighbours
+    from discreet.privacy.provenance import Neighbours
     from discreet.schemes.baseline import Bias
     from discreet.schemes.chorus import Chorus
     from discreet.schemes.dppmf import DPPMF, PDPPMF

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import options as o
 from discreet.cli import show
 from discreet.errors import ParameterError
 
@@ -26,6 +27,7 @@ def reproduce(
         list[str] | None,
         typer.Option(help="The item table of each --data that is a path, in the same order."),
     ] = None,
+    public_column: o.PublicColumnsOption = None,
     out: Annotated[Path, typer.Option(help="Where results, figures and report.html go.")] = Path(
         "reproduced"
     ),
@@ -51,18 +53,21 @@ def reproduce(
       discreet reproduce --data club --figure 2 --folds 3
       discreet reproduce --data ratings.parquet --items items.parquet
     """
+    from discreet.experiments.run import find_sources
     from discreet.experiments.run import reproduce as run
 
     chosen = figure or None
     for name in chosen or ():
         if name not in FIGURES:
             raise ParameterError(f"--figure must be 2, 3, 4 or 5: got {name!r}")
+    sources = find_sources(data or ["ml-100k"], items or [], public_column or ())
+    for source in sources.values():
+        show.source(source)
     try:
         with show.progress_bar() as progress:
             page, verdicts, ran = run(
-                data or ["ml-100k"], items or [], out, figures=chosen, folds=folds,
-                workers=workers, progress=progress,
-            )  # fmt: skip
+                sources, out, figures=chosen, folds=folds, workers=workers, progress=progress
+            )
     except KeyboardInterrupt:
         typer.echo("Interrupted: what was done is kept. The same command goes on.", err=True)
         raise typer.Exit(130) from None

@@ -97,7 +97,7 @@ def serve(
         ) from None
     from discreet.database.connection import Database
     from discreet.database.declaration import establish
-    from discreet.database.mark import erase_again
+    from discreet.database.erasures import erase_again
 
     _check_proxy(trusted_proxy)
     wanted = _wanted(levels, default_level, scale, delta, publish_every, things)

@@ -7,14 +7,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.edges import Table as RatingsTable
+    from discreet.experiments.cells import Source
+    from discreet.items import Items
     from discreet.privacy.certificate import Certificate
     from discreet.progress import Progress
     from discreet.release import Release
@@ -55,7 +60,7 @@ def certificate(value: Certificate) -> Table:
         ("scheme", f"{value.scheme}, {value.variant}"),
         ("status", _status(value)),
         ("statement", value.statement),
-        ("see", value.theorem),
+        ("theorem", f"{value.theorem.name}, {value.theorem.proof}"),
     ]
     if value.sampler != "none":  # without noise there is nothing to say about it
         rows += [
@@ -63,7 +68,7 @@ def certificate(value: Certificate) -> Table:
             ("neighbours", value.neighbours),
             ("levels", value.levels),
             ("personalisation", value.personalisation),
-            ("threshold t", value.threshold),
+            ("threshold t", value.threshold_words),
             ("delta", f"{value.delta:g}"),
             ("noise", value.sampler),
             ("entropy", value.entropy),
@@ -78,6 +83,16 @@ def certificate(value: Certificate) -> Table:
     return shown
 
 
+def page(text: str) -> None:
+    """A page of documentation: set for a terminal, as it is written elsewhere."""
+    if not sys.stdout.isatty():
+        print(text, end="")
+        return
+    from rich.markdown import Markdown
+
+    console().print(Markdown(text))
+
+
 def contents(release: Release) -> str:
     """What is in a release, in a sentence or two."""
     count = release.item_factors.shape[1]
@@ -87,17 +102,45 @@ def contents(release: Release) -> str:
     public = f" and {count - hidden} public columns" if count > hidden else ""
     text = f"{len(release.items)} items, {factors}{public} each, ratings {release.scale}."
     if release.certificate.scheme == "Chorus" and not hidden:
-        text += (
-            " Noisy counts showed too few ratings for hidden factors at these levels: all of the "
-            "budget went into the tallies."
-        )
+        text += " There were too few ratings to tell hidden factors from noise at these levels."
     return text
 
 
 def _status(value: Certificate) -> str:
-    if value.entropy == "operating system":
-        return status_markup(value.status)
-    return f"{value.status} for the mechanism, but this run was [red]{value.entropy}[/]"
+    return f"[red]{value.summary}[/]" if value.seeded else status_markup(value.status)
+
+
+def left_out(items: Items) -> None:
+    """Tell the owner which columns are not published, and how to vouch for them."""
+    if items.left_out:
+        names = ", ".join(map(repr, items.left_out))
+        words = " ".join(f"--public-column {quote(name)}" for name in items.left_out)
+        typer.echo(
+            f"Warning: left out of the item table, neither used nor published: {names}. By the "
+            "name, it looks derived from ratings. If a column is public and does not come from "
+            f"these ratings, vouch for it: {words}",
+            err=True,
+        )
+
+
+def tables(ratings: RatingsTable, items: Items | None) -> None:
+    """Tell the owner how many ratings are outside the catalogue, or refuse to go on."""
+    from discreet.edges import check_tables
+
+    if items is None:
+        return
+    found = check_tables(ratings, items)
+    if found.outside:
+        warning = "Warning, for you alone" if found.many else "For you alone"
+        typer.echo(f"{warning}: {found}", err=True)
+
+
+def source(data: Source) -> None:
+    """Tell the owner of both tables what is left out of one, and what is outside of the other."""
+    items = data.load_items()
+    if items is not None:
+        left_out(items)
+        tables(data.load(), items)
 
 
 def save_table(frame: pl.DataFrame, path: Path) -> None:

@@ -39,6 +39,7 @@ def sweep(
         str, typer.Option(help="Values of d, with commas (default: each scheme's own).")
     ] = "",
     items: o.ItemsOption = None,
+    public_column: o.PublicColumnsOption = None,
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 3,
     workers: Annotated[int | None, typer.Option(help="Processes (default: every core).")] = None,
     out: Annotated[
@@ -68,7 +69,8 @@ def sweep(
         raise ParameterError("--factors goes with pmf, dp-pmf, pdp-pmf and chorus: tally has none")
     if thresholds and not set(chosen) & _WITH_T:
         raise ParameterError("--thresholds goes with tally, chorus and pdp-pmf")
-    source = find_source(ratings, items)
+    source = find_source(ratings, items, public_column or ())
+    show.source(source)
     try:
         with show.progress_bar() as progress:
             table = run(

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from discreet.database.connection import Lock, insert, one_at_a_time
 from discreet.database.declaration import count_catalogue_change
-from discreet.database.schema import items
+from discreet.database.schema import items, settings
 from discreet.errors import DataError
 from discreet.items import Items
 
 LONGEST_ID = 200
+VOUCHED = "vouched columns"
 _KINDS = {"title": (str,), "year": (int, float), "genres": (list,)}
 """What the page shows must be what it expects."""
 
@@ -22,15 +25,17 @@ _KINDS = {"title": (str,), "year": (int, float), "genres": (list,)}
 def read(connection: Connection) -> Items | None:
     """All items; None if there are none yet."""
     stored = _stored(connection)
-    return _as_items(stored) if stored else None
+    return _as_items(stored, _vouched(connection)) if stored else None
 
 
 def add(connection: Connection, table: Items) -> int:
     """Add items, or mend what is known of them; how many are new. None can be taken away.
 
-    The whole catalogue is checked as it will be, before anything of it can be seen.
+    The whole catalogue is checked as it will be, before anything of it can be seen. A column that
+    was vouched for once is so for good.
     """
     frame = table.frame.with_columns(pl.col("item").cast(pl.String))
+    one_at_a_time(connection, Lock.CATALOGUE)
     before = _stored(connection)
     after = dict(before)
     for record in frame.iter_rows(named=True):
@@ -38,7 +43,8 @@ def add(connection: Connection, table: Items) -> int:
         known = {name: value for name, value in record.items() if value is not None}
         after[id_] = {**before.get(id_, {}), **known}
     _check(after)
-    _as_items(after)
+    vouched = dict.fromkeys((*_vouched(connection), *table.vouched))
+    _as_items(after, vouched)
     new = [{"id": id_, "features": after[id_]} for id_ in after if id_ not in before]
     mended = [{"key": id_, "features": after[id_]} for id_ in before if after[id_] != before[id_]]
     if new:
@@ -46,6 +52,8 @@ def add(connection: Connection, table: Items) -> int:
     if mended:
         change = sa.update(items).where(items.c.id == sa.bindparam("key"))
         connection.execute(change.values(features=sa.bindparam("features", type_=sa.JSON)), mended)
+    if vouched:
+        _keep_vouched(connection, list(vouched))
     count_catalogue_change(connection)
     return len(new)
 
@@ -63,10 +71,25 @@ def _stored(connection: Connection) -> dict[str, dict[str, Any]]:
     return {row.id: row.features for row in rows}
 
 
-def _as_items(features: dict[str, dict[str, Any]]) -> Items:
+def _vouched(connection: Connection) -> list[str]:
+    """Columns that look derived from ratings, of which the operator said that they are not."""
+    chosen = sa.select(settings.c.value).where(settings.c.name == VOUCHED)
+    return [str(name) for name in connection.scalar(chosen) or ()]
+
+
+def _keep_vouched(connection: Connection, names: list[str]) -> None:
+    statement = insert(connection, settings).values(name=VOUCHED, value=names)
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["name"], set_={"value": names})
+    )
+
+
+def _as_items(features: dict[str, dict[str, Any]], vouched: Iterable[str]) -> Items:
     records = [{"item": id_, **known} for id_, known in features.items()]
     try:
-        return Items.from_frame(pl.DataFrame(records, infer_schema_length=None))
+        frame = pl.DataFrame(records, infer_schema_length=None)
+        present = [name for name in vouched if name in frame.columns]
+        return Items.from_frame(frame, public_columns=present)
     except (pl.exceptions.PolarsError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"the item table does not go with the catalogue: {reason}") from None

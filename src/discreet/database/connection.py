@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,21 @@ BUSY_SECONDS = 60
 MOST_WAITING = 16
 """Writers who may wait in line; more would keep all threads from those who only read."""
 
-_BEGINNING = 0x64697363
-"""An arbitrary number that names a lock."""
+
+class Lock(IntEnum):
+    """What must not happen twice at once; PostgreSQL knows a lock by an arbitrary number."""
+
+    BEGINNING = 0x64697363
+    """Of a database: its tables and its declaration."""
+    GENERATION = 0x64697367
+    """The ledger's: reading what was declared and published, and writing it."""
+    CATALOGUE = 0x64697364
+    """Adding to it, which looks at what is there."""
+    TOKENS = 0x64697365
+    """Giving a token for another one, and ending those that there are."""
+    RETURNING = 0x64697366
+    """What was deleted or erased, against what brings people and ratings back."""
+
 
 Insert = sqlite.Insert | postgresql.Insert
 
@@ -36,13 +50,17 @@ def insert(connection: Connection, table: sa.Table) -> Insert:
     return made(table)
 
 
-def one_at_a_time(connection: Connection) -> None:
-    """Of several services that begin a database at once, let the others wait until we are done.
+def one_at_a_time(
+    connection: Connection, what: Lock = Lock.BEGINNING, *, shared: bool = False
+) -> None:
+    """Let others who want the same wait until our transaction ends; those who share it, together.
 
-    SQLite's writers do so anyway.
+    Whatever is read after this is as they left it. SQLite's writers wait for each other anyway.
     """
     if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_BEGINNING)))
+        f = sa.func
+        take = f.pg_advisory_xact_lock_shared if shared else f.pg_advisory_xact_lock
+        connection.execute(sa.select(take(int(what))))
 
 
 def now() -> int:

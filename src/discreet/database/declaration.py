@@ -10,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from discreet.database.connection import Database, now, one_at_a_time
+from discreet.database.generation import DatabaseKeeper
 from discreet.database.migrations import migrate
 from discreet.database.schema import settings
 from discreet.errors import DatabaseError, ParameterError, SpecError, require_count
@@ -106,7 +107,10 @@ def establish(
             connection.execute(
                 sa.insert(settings), [{"name": n, "value": v} for n, v in rows.items()]
             )
-            return declared
+            settle = DatabaseKeeper(database).begin(connection)
+    if stored is None:
+        settle()
+        return declared
     declared = _restored(stored)
     asked = Declaration(**{**asdict(declared), **wanted})
     for name, value in asdict(asked).items():

@@ -6,7 +6,7 @@ two publishers who began from the same release only one can record the next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -103,11 +103,17 @@ def spends_of(connection: Connection, hashes: Hashes) -> dict[tuple[int, int], S
 
 
 def record(
-    database: Database, entry: ReleaseEntry, content: Mapping[str, bytes], costs: Costs
-) -> None:
-    """Make a release visible and write down what it costs, both or neither."""
+    database: Database, entry: ReleaseEntry, content: Mapping[str, bytes], costs: Costs,
+    announced: Callable[[Connection], object],
+) -> None:  # fmt: skip
+    """Make a release visible and write down what it costs, both or neither.
+
+    `announced` sees to it, in the same transaction, that this is still the ledger which announced
+    the release.
+    """
     try:
         with database.writing() as connection:
+            announced(connection)
             connection.execute(sa.insert(releases).values(**entry._asdict()))
             add_spends(connection, costs, entry.number)
             rows = [{"release": entry.number, "name": n, "content": c} for n, c in content.items()]
@@ -158,7 +164,7 @@ def add_spends(connection: Connection, costs: Costs, number: int | None) -> None
 
 def next_entry(number: int, certificate: Certificate, begun_at: int) -> ReleaseEntry:
     """The entry of a release that is about to be recorded."""
-    what = (certificate.digest, certificate.scheme, certificate.threshold)
+    what = (certificate.digest, certificate.scheme, certificate.threshold_words)
     minute = 60_000  # to the second, it would tell how long training took, and so how many rated
     return ReleaseEntry(number, *what, begun_at, now() // minute * minute)
 

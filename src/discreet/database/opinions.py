@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database.connection import Insert, insert, now
+from discreet.database.connection import Insert, Lock, insert, now, one_at_a_time
 from discreet.database.pairs import Hashes, hashes_of_one
 from discreet.database.schema import deleted_ratings, ratings
 
@@ -25,24 +26,39 @@ class Opinion(NamedTuple):
     """Random, new with every change: tells whether a release has counted it as it is."""
 
 
-_OF_ONE = sa.select(*(ratings.c[name] for name in Opinion._fields)).where(
-    ratings.c.person == sa.bindparam("who")
-)
+_COLUMNS = [ratings.c[name] for name in Opinion._fields]
+_OF_ONE = sa.select(*_COLUMNS).where(ratings.c.person == sa.bindparam("who"))
 _VALUES = sa.select(ratings.c.item, ratings.c.rating).where(ratings.c.person == sa.bindparam("who"))
 _ONE = _OF_ONE.where(ratings.c.item == sa.bindparam("what"))
 
 
-def put(connection: Connection, person: str, item: str, rating: float, epsilon: float) -> Opinion:
-    """Give or change a rating."""
+class Level(Enum):
+    """The level of a rating that is put where there is one already."""
+
+    NEW = "the new one's"
+    KEPT = "as it was chosen before"
+    LOWER = "the smaller of the two"
+
+
+def put(
+    connection: Connection,
+    person: str,
+    item: str,
+    rating: float,
+    epsilon: float,
+    *,
+    level: Level = Level.NEW,
+) -> Opinion:
+    """Give or change a rating, in one statement: a level that another lowers meanwhile is seen."""
     opinion = Opinion(item, rating, epsilon, now(), _revision())
-    connection.execute(_upsert(connection), {"person": person, **opinion._asdict()})
-    found = one(connection, person, item)
-    assert found is not None
-    return found
+    statement = _upsert(connection, level).returning(*_COLUMNS)
+    row = connection.execute(statement, {"person": person, **opinion._asdict()}).one()
+    return Opinion._make(row)
 
 
 def remove(connection: Connection, person: str, item: str) -> bool:
     """Take a rating back; False if there was none. An import will not bring it back."""
+    one_at_a_time(connection, Lock.RETURNING, shared=True)
     where = (ratings.c.person == person) & (ratings.c.item == item)
     if not connection.execute(sa.delete(ratings).where(where)).rowcount:
         return False
@@ -97,23 +113,24 @@ def add_many(
     ]
     statement = insert(connection, ratings).on_conflict_do_nothing()
     if replace:
-        statement = _upsert(connection, lower=True)
+        statement = _upsert(connection, Level.LOWER)
     if values:
         connection.execute(statement, values)
 
 
-def _upsert(connection: Connection, *, lower: bool = False) -> Insert:
+def _upsert(connection: Connection, level: Level) -> Insert:
     statement = insert(connection, ratings)
-    new = statement.excluded
-    changed: dict[str, Any] = {
-        name: new[name] for name in ("rating", "epsilon", "changed_at", "revision")
+    new, old = statement.excluded, ratings.c
+    epsilon: sa.ColumnElement[float] = {
+        Level.NEW: new.epsilon,
+        Level.KEPT: old.epsilon,
+        Level.LOWER: sa.case((new.epsilon < old.epsilon, new.epsilon), else_=old.epsilon),
+    }[level]
+    # To say the same again is no change.
+    same = (new.rating == old.rating) & (epsilon == old.epsilon)
+    changed: dict[str, Any] = {"rating": new.rating, "epsilon": epsilon} | {
+        name: sa.case((same, old[name]), else_=new[name]) for name in ("changed_at", "revision")
     }
-    same = (new.rating == ratings.c.rating) & (new.epsilon == ratings.c.epsilon)
-    for name in ("changed_at", "revision"):  # to say the same again is no change
-        changed[name] = sa.case((same, ratings.c[name]), else_=new[name])
-    if lower:
-        below = new.epsilon < ratings.c.epsilon
-        changed["epsilon"] = sa.case((below, new.epsilon), else_=ratings.c.epsilon)
     return statement.on_conflict_do_update(index_elements=["person", "item"], set_=changed)
 
 

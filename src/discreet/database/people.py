@@ -12,7 +12,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database.connection import insert, now
+from discreet.database.connection import Lock, insert, now, one_at_a_time
 from discreet.database.declaration import ledger_key
 from discreet.database.schema import erased_people, people, tokens
 from discreet.errors import DataError
@@ -59,8 +59,10 @@ def new_person(connection: Connection, person: str | None = None) -> str:
     """
     chosen = f"person-{secrets.token_hex(8)}" if person is None else person
     check_ids([chosen])
-    if chosen in erased(connection, [chosen]):
-        raise DataError("somebody with this id was erased: give the person another one")
+    if person is not None:
+        one_at_a_time(connection, Lock.RETURNING)
+        if chosen in erased(connection, [chosen]):
+            raise DataError("somebody with this id was erased: give the person another one")
     add_many(connection, [chosen])
     return chosen
 
@@ -116,6 +118,22 @@ def issue(
     return token
 
 
+def begin_session(connection: Connection, token: str) -> str | None:
+    """A browser's session for who holds this token; None if nobody does any more."""
+    one_at_a_time(connection, Lock.TOKENS)
+    holder = bearer(connection, token)
+    if holder is None or holder.expires_at <= now():
+        return None
+    days = SESSION_HOURS / 24
+    return issue(connection, holder.role, holder.person, days=days, kind=SESSION)
+
+
+def renew(connection: Connection, person: str) -> str:
+    """A new token for a person, in place of all others and of all sessions."""
+    revoke_all(connection, person)
+    return issue(connection, Role.PERSON, person)
+
+
 _HOLDER = sa.select(tokens.c.role, tokens.c.person, tokens.c.expires_at).where(
     tokens.c.digest == sa.bindparam("wanted")
 )
@@ -135,11 +153,13 @@ def revoke(connection: Connection, token: str) -> bool:
 
 def revoke_role(connection: Connection, role: Role) -> int:
     """End all tokens and sessions of a role; how many."""
+    one_at_a_time(connection, Lock.TOKENS)
     return connection.execute(sa.delete(tokens).where(tokens.c.role == role.value)).rowcount
 
 
 def revoke_all(connection: Connection, person: str) -> None:
     """End all tokens and sessions of a person."""
+    one_at_a_time(connection, Lock.TOKENS)
     connection.execute(sa.delete(tokens).where(tokens.c.person == person))
 
 
@@ -158,6 +178,8 @@ def joined_at(connection: Connection, person: str) -> int:
 
 def erase(connection: Connection, person: str) -> None:
     """Remove a person with their ratings and tokens; keyed hashes stay, which name nobody."""
+    one_at_a_time(connection, Lock.TOKENS)  # or one who renews theirs, and we, wait for each other
+    one_at_a_time(connection, Lock.RETURNING, shared=True)
     left = {"digest": hidden(ledger_key(connection), person)}
     connection.execute(insert(connection, erased_people).on_conflict_do_nothing(), [left])
     connection.execute(sa.delete(people).where(people.c.id == person))

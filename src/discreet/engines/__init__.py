@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
+from discreet.edges import Table, require_inside
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Crowd
@@ -10,9 +13,13 @@ from discreet.schemes.chorus import Chorus
 from discreet.schemes.tally import Tally
 
 
+class CrowdTable(Crowd, Table, Protocol):
+    """A crowd that was read from a table."""
+
+
 def fit_release(
     scheme: Tally | Chorus,
-    crowd: Crowd,
+    crowd: CrowdTable,
     spec: PrivacySpec | None = None,
     *,
     seed: int | None = None,
@@ -20,5 +27,6 @@ def fit_release(
 ) -> Release:
     """The release that `scheme.fit` would make of the same ratings in memory, bit for bit."""
     checked = scheme.checked(spec)
+    require_inside(crowd, scheme.items)
     data = crowd if scheme.items is None else crowd.over(scheme.items.ids)
     return scheme.release(data, checked, seed=seed, progress=progress)

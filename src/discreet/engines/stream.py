@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from discreet.columns import choose_columns
+from discreet.edges import PerItem
 from discreet.errors import DataError, DataMissingError, OutputError
 from discreet.ids import Ids
 from discreet.progress import Progress, silent
@@ -33,6 +34,8 @@ class Stream:
     parts: tuple[tuple[Path, ...], ...]
     has_levels: bool
     """Whether the table has an epsilon column."""
+    per_item: PerItem = field(repr=False)
+    """How often each item of the table was rated, whatever the catalogue: secret."""
     keep: str | None = None
 
     def over(self, catalogue: Ids) -> Stream:
@@ -94,13 +97,14 @@ def open_stream(
             count = int(table.select(pl.len()).collect(engine="streaming").item())
             if count == 0:
                 raise DataError(f"{source}: the ratings table is empty: it needs at least one row")
-            items = Ids.of(
-                table.select(pl.col("item").unique()).collect(engine="streaming")["item"], "item"
-            )
+            rating = pl.col("rating").cast(pl.Float64, strict=False)
+            by_item = table.group_by("item").agg(pl.len().alias("count"), rating.sum().alias("sum"))
+            per_item = PerItem.of(by_item.collect(engine="streaming"))
             files = _split(table, count, rows, Path(name), progress)
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{source}: cannot be read as a table: {error}") from None
-        yield Stream(items, RatingScale.of(scale), files, "epsilon" in chosen, keep)
+        scale = RatingScale.of(scale)
+        yield Stream(per_item.ids, scale, files, "epsilon" in chosen, per_item, keep)
 
 
 def _scan(source: Path, columns: Mapping[str, str]) -> tuple[pl.LazyFrame, dict[str, str]]:

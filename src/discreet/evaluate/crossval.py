@@ -44,7 +44,12 @@ def evaluate_split(
     row: dict[str, Any] = metrics.summary(predicted, split.test.rating)
     if top is not None:
         row |= _ranking(model, split.test, require_count("top", top), relevant)
-    return row | {"fit_seconds": seconds, "status": str(model.release.certificate.status)}
+    promised = model.release.certificate
+    return row | {
+        "fit_seconds": seconds,
+        "status": promised.summary,
+        "mechanism": str(promised.without_seed),
+    }
 
 
 def cross_validate(
@@ -60,7 +65,10 @@ def cross_validate(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> pl.DataFrame:
-    """One row per fold: fold, rmse, mae, cdf_0.5 .. cdf_2, ..., fit_seconds, status.
+    """One row per fold: fold, rmse, mae, cdf_0.5 .. cdf_2, ..., fit_seconds, status, mechanism.
+
+    Folds are seeded, so their status is that they protect nobody; `mechanism` is the status of the
+    same fit without a seed.
 
     `folds` is a number, or the splits themselves. The folds run side by side, one core each; the
     numbers do not depend on how many. They are computed from secret ratings: publishing them, or

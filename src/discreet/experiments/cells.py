@@ -57,10 +57,16 @@ class Source:
     ratings: str
     items: str | None = None
     fingerprint: str = ""
+    public_columns: tuple[str, ...] = ()
+    """Columns of the item table that its owner vouches for."""
 
     def load(self) -> Ratings:
         """The ratings, kept in memory by each process."""
         return _ratings(self.ratings)
+
+    def load_items(self) -> Items | None:
+        """The item table, if there is one; likewise."""
+        return None if self.items is None else _items(self.items, self.public_columns)
 
     def stamped(self) -> Source:
         """The same with its fingerprint."""
@@ -71,8 +77,9 @@ class Source:
         if data.epsilon is not None:
             digest.update(data.epsilon.tobytes())
         digest.update("\0".join(map(str, data.items.values)).encode())
-        if self.items is not None:
-            digest.update(_items(self.items).frame.write_json().encode())
+        items = self.load_items()
+        if items is not None:
+            digest.update(items.frame.write_json().encode())
         return replace(self, fingerprint=digest.hexdigest()[:24])
 
 
@@ -91,8 +98,7 @@ class Job:
         """The scheme, on one thread, and the specification."""
         given = dict(self.options) | {"threads": 1}
         if self.with_items:
-            assert self.source.items is not None
-            given["items"] = _items(self.source.items)
+            given["items"] = self.source.load_items()
         if self.privacy is None:
             spec = None if self.scheme == "PMF" else PrivacySpec.column()
         elif self.privacy[0][0] == "uniform":
@@ -146,8 +152,8 @@ def _ratings(source: str) -> Ratings:
 
 
 @lru_cache(maxsize=2)
-def _items(source: str) -> Items:
-    return load_items(source)
+def _items(source: str, public_columns: tuple[str, ...]) -> Items:
+    return load_items(source, public_columns=public_columns)
 
 
 @lru_cache(maxsize=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,16 @@ _RUNS = "runs.json"
 """What was asked for in a folder, so that its report covers all of it."""
 
 
-def find_source(data: str, items: str | None = None) -> Source:
+def find_source(data: str, items: str | None = None, public_columns: Sequence[str] = ()) -> Source:
     """A data set by name, with its item table if it is there, or tables by their paths."""
+    vouched = tuple(public_columns)
     known = data in datasets.DATA_SETS and not Path(data).exists()
     if known and items is None:
         has_items = data == datasets.CLUB or datasets.find_items(data) is not None
-        return Source(data, data, data if has_items else None).stamped()
-    return Source(Path(data).stem if not known else data, data, items).stamped()
+        table = data if has_items else None
+        return Source(data, data, table, public_columns=vouched).stamped()
+    name = Path(data).stem if not known else data
+    return Source(name, data, items, public_columns=vouched).stamped()
 
 
 def default_figures(name: str) -> list[str]:
@@ -37,9 +40,23 @@ def default_figures(name: str) -> list[str]:
     return ["2", "3", "4"] if large else ["2", "3", "4", "5"]
 
 
+def find_sources(
+    data: Sequence[str], items: Sequence[str], public_columns: Sequence[str] = ()
+) -> dict[str, Source]:
+    """Data sets and tables, the item tables going to the tables in their order."""
+    paths = [name for name in data if name not in datasets.DATA_SETS]
+    if len(items) > len(paths):
+        raise ParameterError(
+            f"got {len(items)} item tables for {len(paths)} tables of your own: data sets that are "
+            "known by name bring theirs along"
+        )
+    tables = dict(zip(paths, items, strict=False))
+    vouched = dict.fromkeys(tables, public_columns)
+    return {name: find_source(name, tables.get(name), vouched.get(name, ())) for name in data}
+
+
 def reproduce(
-    data: Sequence[str],
-    items: Sequence[str],
+    sources: Mapping[str, Source],
     out: Path,
     *,
     figures: Sequence[str] | None = None,
@@ -48,16 +65,8 @@ def reproduce(
     progress: Progress = silent,
 ) -> tuple[Path, list[Verdict], int]:
     """Run what is missing and write the report; its path, the verdicts, how many cells ran."""
-    paths = [name for name in data if name not in datasets.DATA_SETS]
-    if len(items) > len(paths):
-        raise ParameterError(
-            f"got {len(items)} item tables for {len(paths)} tables of your own: data sets that are "
-            "known by name bring theirs along"
-        )
-    tables = dict(zip(paths, items, strict=False))
     if workers is not None:
         require_count("workers", workers)
-    sources = {name: find_source(name, tables.get(name)) for name in data}
     for source in sources.values():
         folds_of(source.load(), folds)
     store, ran = Store(out / "cells"), 0
@@ -66,15 +75,15 @@ def reproduce(
         chosen = list(figures or default_figures(name))
         before = asked.get(source.name, {}).get("figures", [])
         asked[source.name] = {
-            "data": name, "items": tables.get(name), "folds": folds,
-            "figures": sorted({*chosen, *before}),
+            "data": name, "items": source.items, "folds": folds,
+            "figures": sorted({*chosen, *before}), "public_columns": list(source.public_columns),
         }  # fmt: skip
         points = figure_points(source, chosen)
         ran += run_cells(cells_of(points, folds), store, workers=workers, progress=progress)
         (out / _RUNS).write_text(json.dumps(asked, indent=2) + "\n")
     parts = []
     for entry in asked.values():
-        source = find_source(entry["data"], entry["items"])
+        source = find_source(entry["data"], entry["items"], entry.get("public_columns", ()))
         points = figure_points(source, entry["figures"])
         parts.append(results(points, store, entry["folds"]))
     table = pl.concat(parts).filter(pl.col("seconds").is_not_null())

@@ -8,7 +8,7 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,10 +128,12 @@ def load_ratings(
     )
 
 
-def load_items(source: str, *, encoding: str = "utf-8") -> Items:
+def load_items(
+    source: str, *, public_columns: Iterable[str] = (), encoding: str = "utf-8"
+) -> Items:
     """Read an item table by its path, or by the name of its data set."""
     if source == CLUB:
-        return club.cinema_club().items
+        return Items.from_frame(club.cinema_club().items.frame, public_columns=public_columns)
     if source in DATA_SETS and not Path(source).exists():
         path = find_items(source)
         if path is None:
@@ -139,7 +141,7 @@ def load_items(source: str, *, encoding: str = "utf-8") -> Items:
                 f"data set {source!r} has no item table here. {how_to_get(source)}"
             )
         source = str(path)
-    return read_items(source, encoding=encoding)
+    return read_items(source, public_columns=public_columns, encoding=encoding)
 
 
 def how_to_get(name: str) -> str:

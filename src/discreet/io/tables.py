@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -72,13 +72,15 @@ def read_items(
     path: str | Path,
     columns: Mapping[str, str] | None = None,
     *,
+    public_columns: Iterable[str] = (),
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Items:
     """Read a public item table: item, and any of title, year, genres, numbers.
 
     Genres may be a list, or text with "|" between; the original MovieLens and Netflix item files
-    are read as they are. `columns` maps our names to the file's.
+    are read as they are. `columns` maps our names to the file's. Columns that look derived from
+    ratings are left out, unless `public_columns` vouches for them (by our names).
     """
     source = _existing(path)
     frame = (
@@ -99,7 +101,7 @@ def read_items(
     if frame.schema.get("genres") == pl.String:
         frame = frame.with_columns(movielens.split_genres(pl.col("genres")))
     try:
-        return Items.from_frame(frame)
+        return Items.from_frame(frame, public_columns=public_columns)
     except DataError as error:
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
 

@@ -14,7 +14,6 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
 from discreet.kernels.vectors import (
-    BYTES,
     ROWS,
     Writer,
     arrays_of,
@@ -22,6 +21,7 @@ from discreet.kernels.vectors import (
     require_alike,
     rows_from,
 )
+from discreet.kernels.width import BYTES
 
 _REGISTERS = 32 if BYTES == 64 else 16
 

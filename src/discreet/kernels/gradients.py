@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from discreet.kernels.rows import fits_registers, row_echo, row_gradient, row_steps
 from discreet.kernels.vectors import FAST
+from discreet.kernels.width import vector_kernel
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def deal(pile_of, piles, rows, cols, r, rows_out, cols_out, r_out):  # type: ignore[no-untyped-def]
     """The records pile by pile, in the order they had; returns where each pile starts."""
     n = len(rows)
@@ -28,7 +28,7 @@ def deal(pile_of, piles, rows, cols, r, rows_out, cols_out, r_out):  # type: ign
     return ptr
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def shuffle(lo, hi, rows, cols, r, seed):  # type: ignore[no-untyped-def]
     """Put records lo..hi in a random order."""
     state = np.uint64(seed) | np.uint64(1)
@@ -43,7 +43,7 @@ def shuffle(lo, hi, rows, cols, r, seed):  # type: ignore[no-untyped-def]
         r[k], r[j] = r[j], r[k]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def _row_gradient(x, other, cols, r, lo, hi, total):  # type: ignore[no-untyped-def]
     """total <- sum over lo <= k < hi of e_k z_k, e_k = r_k - x . z_k; returns the sum of e_k^2."""
     d = len(x)
@@ -63,7 +63,7 @@ def _row_gradient(x, other, cols, r, lo, hi, total):  # type: ignore[no-untyped-
     return errors
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared):  # type: ignore[no-untyped-def]
     """out[i] += step * sum over j of (r_ij - own_i . other_j) other_j, over records lo..hi."""
     d = own.shape[1]
@@ -80,7 +80,7 @@ def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared):  # type
         start = end
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def _row_echo(other, cols, r, lo, hi, centre, scale, out):  # type: ignore[no-untyped-def]
     """out[cols[k]] += w_k g, w_k = r_k - centre, g = scale * sum over lo <= k < hi of w_k z_k."""
     d = other.shape[1]
@@ -98,7 +98,7 @@ def _row_echo(other, cols, r, lo, hi, centre, scale, out):  # type: ignore[no-un
             place[a] += (r[k] - centre) * scale * total[a]
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def add_echoes(lo, hi, step, ptr, cols, r, centre, other, out):  # type: ignore[no-untyped-def]
     """out += R' D^-1/2 R other, R being r - centre and D the numbers of records, in the rows
     lo, lo + step, ... < hi: what multiplying there and back adds up to, in one pass."""
@@ -109,7 +109,7 @@ def add_echoes(lo, hi, step, ptr, cols, r, centre, other, out):  # type: ignore[
             _row_echo(other, cols, r, start, end, centre, scale, out)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def take_steps(lo, hi, rows, cols, r, U, V, rate, keep_u, keep_v):  # type: ignore[no-untyped-def]
     """Records lo..hi one after another: u <- keep_u u + rate e v and v <- keep_v v + rate e u, by
     the old u and v, e being r - u . v. Returns the sum of e^2."""
@@ -130,7 +130,7 @@ def take_steps(lo, hi, rows, cols, r, U, V, rate, keep_u, keep_v):  # type: igno
     return errors
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def squared_errors(lo, hi, ptr, cols, r, own, other, squared):  # type: ignore[no-untyped-def]
     """squared[i] = sum over j of (r_ij - own_i . other_j)^2."""
     unused = np.empty(own.shape[1], dtype=own.dtype)
@@ -138,7 +138,7 @@ def squared_errors(lo, hi, ptr, cols, r, own, other, squared):  # type: ignore[n
         squared[i] = _row_gradient(own[i], other, cols, r, ptr[i], ptr[i + 1], unused)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def project_rows(lo, hi, U):  # type: ignore[no-untyped-def]
     """u_i <- u_i / max(1, |u_i|)."""
     d = U.shape[1]

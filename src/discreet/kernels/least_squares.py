@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from discreet.kernels.batches import (
@@ -24,11 +23,12 @@ from discreet.kernels.tables import read_only
 from discreet.kernels.threads import row_ranges, run_ranges
 from discreet.kernels.tiles import add_products, padded, solve_tile, subtract_products
 from discreet.kernels.vectors import FAST, ROWS, copy_row, lanes
+from discreet.kernels.width import vector_kernel
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _first_column(i, columns, step):  # type: ignore[no-untyped-def]
     """Where the tiles of the upper half begin in row i: aligned, unless that takes one more."""
     aligned = i - i % step
@@ -36,7 +36,7 @@ def _first_column(i, columns, step):  # type: ignore[no-untyped-def]
     return i if fewer else aligned
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _add_gram(A, Z, n, d, columns):  # type: ignore[no-untyped-def]
     """A += sum over k < n of Z[k]' Z[k], in d rows and so many columns of its upper half.
 
@@ -48,7 +48,7 @@ def _add_gram(A, Z, n, d, columns):  # type: ignore[no-untyped-def]
             add_products(A, i, j, Z, i, Z, n)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@vector_kernel(fastmath=FAST, error_model="numpy")
 def _factor_corner(A, top, least, R):  # type: ignore[no-untyped-def]
     """R <- the Cholesky factor of A[top:top+8, top:top+8], the reciprocals on its diagonal."""
     for k in range(ROWS):
@@ -67,7 +67,7 @@ def _factor_corner(A, top, least, R):  # type: ignore[no-untyped-def]
                 R[a, c] -= factor * R[k, c]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@vector_kernel(fastmath=FAST, error_model="numpy")
 def _factor(A, d, columns, least):  # type: ignore[no-untyped-def]
     """The upper half of A >= least I becomes R with R'R = A; further columns B become R'^-1 B.
 
@@ -87,7 +87,7 @@ def _factor(A, d, columns, least):  # type: ignore[no-untyped-def]
             A[top + k, top + k] = 1 / corner[k, k]  # also where a pivot was raised
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@vector_kernel(fastmath=FAST, error_model="numpy")
 def _solve_lower(R, b, d):  # type: ignore[no-untyped-def]
     """b <- R'^-1 b."""
     for a in range(d):
@@ -97,7 +97,7 @@ def _solve_lower(R, b, d):  # type: ignore[no-untyped-def]
             b[c] -= factor * R[a, c]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST, error_model="numpy")
+@vector_kernel(fastmath=FAST, error_model="numpy")
 def _solve_upper(R, b, d):  # type: ignore[no-untyped-def]
     """b <- R^-1 b."""
     for a in range(d - 1, -1, -1):
@@ -107,7 +107,7 @@ def _solve_upper(R, b, d):  # type: ignore[no-untyped-def]
         b[a] = total / R[a, a]
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _start_with(A, d, diagonal):  # type: ignore[no-untyped-def]
     """A <- diagonal times the identity, and one on the padding."""
     A[:, :] = 0
@@ -119,7 +119,7 @@ _GATHERED = 64
 """Records whose rows are gathered before their products are added: a block stays in L1."""
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def gram(X):  # type: ignore[no-untyped-def]
     """X'X; a library's threads would keep spinning beside our own afterwards."""
     d = X.shape[1]
@@ -142,7 +142,7 @@ _SUMMED = 1024
 """Records summed in registers before they are added to what came before: 32 bits lose nothing."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def solve_in_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
     """`solve_ridge` for rows of few numbers: as many rows at once as there are lanes."""
     d, batch = other.shape[1], lanes(other)
@@ -181,7 +181,7 @@ def solve_in_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linea
                 out[first + m, a] = L[d, a, m]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
     """`solve_ridge` for rows of any length, row by row."""
     d = other.shape[1]
@@ -228,7 +228,7 @@ def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
             out[i, a] = b[a]
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessian):  # type: ignore[no-untyped-def]
     """g gets the gradient at v and, if wanted, H the upper half of the Hessian."""
     d = len(v)
@@ -250,7 +250,7 @@ def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessia
                     H[a, c] += u[a] * u[c]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def _dot(x, y):  # type: ignore[no-untyped-def]
     total = 0.0
     for a in range(len(x)):
@@ -258,7 +258,7 @@ def _dot(x, y):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  # type: ignore[no-untyped-def]
     """out[j] = argmin_v sum huber_kappa(r_ij - u_i . v) + ridge/2 |v|^2 + eta_j . v."""
     d = U.shape[1]
@@ -291,7 +291,7 @@ def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  
         residual[j] = math.sqrt(_dot(g, g)) / size if size > 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def orthonormalise(rows):  # type: ignore[no-untyped-def]
     """Gram-Schmidt in place, from the first row on; a row that depends on those before is zero."""
     for k in range(len(rows)):

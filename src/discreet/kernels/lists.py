@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from discreet.kernels.tiles import add_products
 from discreet.kernels.vectors import FAST, ROWS, copy_row, lanes
+from discreet.kernels.width import vector_kernel
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@vector_kernel(fastmath=FAST)
 def dot_pairs(lo, hi, rows, cols, U, V, out):  # type: ignore[no-untyped-def]
     """out[k] = u_rows[k] . v_cols[k]."""
     d = U.shape[1]
@@ -21,7 +21,7 @@ def dot_pairs(lo, hi, rows, cols, U, V, out):  # type: ignore[no-untyped-def]
         out[k] = dot
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def score_people(U, VT, out):  # type: ignore[no-untyped-def]
     """out[p] = U[p] VT; VT and out are padded to whole tiles, and out is overwritten there too."""
     d = U.shape[1]
@@ -34,7 +34,7 @@ def score_people(U, VT, out):  # type: ignore[no-untyped-def]
             add_products(out, first, j, L, 0, VT, d)
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def add_family_scores(table, codes, scores):  # type: ignore[no-untyped-def]
     """scores[p, j] += table[p, codes[j]], nothing where the code is -1."""
     for p in range(len(table)):
@@ -46,7 +46,7 @@ def add_family_scores(table, codes, scores):  # type: ignore[no-untyped-def]
 _CHUNK = 32
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@vector_kernel(fastmath={"nnan", "nsz"})
 def _largest(scores):  # type: ignore[no-untyped-def]
     most = scores[0]  # scores are numbers or minus infinity, never NaN, so this vectorises
     for j in range(len(scores)):
@@ -54,7 +54,7 @@ def _largest(scores):  # type: ignore[no-untyped-def]
     return most
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _insert(score, j, best, out):  # type: ignore[no-untyped-def]
     """Put a score that exceeds the last of the descending list `best` into its place."""
     place = len(best) - 1
@@ -64,7 +64,7 @@ def _insert(score, j, best, out):  # type: ignore[no-untyped-def]
     best[place], out[place] = score, j
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def best_items(items, scores, ptr, rated, out, best):  # type: ignore[no-untyped-def]
     """The len(out[p]) largest of a row's first scores, largest first, ties in column order.
 

@@ -6,7 +6,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from discreet.kernels.vectors import BYTES, Writer, arrays_of, require_alike
+from discreet.kernels.vectors import Writer, arrays_of, require_alike
+from discreet.kernels.width import BYTES
 
 _MOST_VECTORS = 8
 

@@ -11,7 +11,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from discreet.kernels.vectors import BYTES, ROWS, Writer, arrays_of, require_alike, rows_from
+from discreet.kernels.vectors import ROWS, Writer, arrays_of, require_alike, rows_from
+from discreet.kernels.width import BYTES
 
 
 @njit(inline="always")

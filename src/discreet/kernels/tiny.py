@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from discreet.kernels.batches import fits_batches
 from discreet.kernels.gradients import project_rows
 from discreet.kernels.least_squares import solve_huber, solve_in_batches, solve_in_tiles
 from discreet.kernels.vectors import copy_row
+from discreet.kernels.width import vector_kernel
 
 PRINTED, STATED, REPAIRED = 0, 1, 2
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _mix(x):  # type: ignore[no-untyped-def]
     """A permutation of 64-bit numbers that scatters neighbours (splitmix64's)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -28,14 +28,14 @@ def _mix(x):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def uniform(state):  # type: ignore[no-untyped-def]
     """The next number in (0, 1]."""
     state[0] += _GOLDEN
     return (np.float64(_mix(state[0]) >> np.uint64(11)) + 1.0) * 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _normals(state, out):  # type: ignore[no-untyped-def]
     """Standard normal numbers by Box and Muller; the squared norm of the row."""
     norm2 = 0.0
@@ -50,14 +50,14 @@ def _normals(state, out):  # type: ignore[no-untyped-def]
     return norm2
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _sphere(state, rows):  # type: ignore[no-untyped-def]
     """Rows uniform on the unit sphere."""
     for row in rows:
         row /= math.sqrt(_normals(state, row))
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _spherical(state, scale, rows):  # type: ignore[no-untyped-def]
     """Rows with density proportional to exp(-|eta| / scale): a direction times Gamma(d)."""
     for row in rows:
@@ -68,7 +68,7 @@ def _spherical(state, scale, rows):  # type: ignore[no-untyped-def]
         row *= scale * length / norm
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def _descend(users, items, r, U, V, rate, decay_u, decay_v, both, dU, dV):  # type: ignore[no-untyped-def]
     """One step of both sides, or of the items alone, from the old values."""
     d = V.shape[1]
@@ -91,7 +91,7 @@ def _descend(users, items, r, U, V, rate, decay_u, decay_v, both, dU, dV):  # ty
                 U[i, a] = U[i, a] * decay_u + rate * dU[i, a]
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def train_one(  # type: ignore[no-untyped-def]
     state, users, items, r, variant, gamma, lambda_u, lambda_v, k1, k2, scale, kappa, U, V
 ):
@@ -132,7 +132,7 @@ def train_one(  # type: ignore[no-untyped-def]
         solve_huber(0, len(V), ptr, cols, values, U, lambda_v, kappa, eta, V, np.empty(len(V)))
 
 
-@njit(cache=True, nogil=True)
+@vector_kernel()
 def train_many(  # type: ignore[no-untyped-def]
     lo, hi, seed, users, items, r, keep, variant, gamma, lambda_u, lambda_v, k1, k2, scale, kappa,
     fixed, out_U, out_V,

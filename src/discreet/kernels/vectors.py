@@ -3,23 +3,23 @@
 The inner loops of the solvers lose a factor of two to three when the compiler vectorises them by
 itself, because sums go through memory instead of registers. `tiles`, `rows` and `batches` write
 them with the words that stand here. They are described to LLVM as vectors and compile for any
-processor; on one with AVX-512 a vector is 64 bytes, else 32.
+processor; how wide a vector is, `width` says.
 """
 
 from __future__ import annotations
 
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.core.errors import NumbaTypeError
 
 from discreet.kernels.instructions import AHEAD, prefetch
+from discreet.kernels.width import BYTES
 
 FAST = {"reassoc", "contract", "nsz"}
 """Sums may be reordered (so they vectorise), but a NaN stays a NaN: divergence must be seen."""
 ROWS = 8
 """Rows of a tile: so many independent sums keep two multiply-add units of four cycles busy."""
-BYTES = 64 if binding.get_host_cpu_features().get("avx512f", False) else 32
 _INDEX = ir.IntType(32)
 
 
@@ -167,19 +167,24 @@ class Writer:
                 self.lane(0),
             )
         halves = [self.lanes // 2, self.lanes // 4]
-        for half in halves:  # two vectors become one: the lanes with that bit are the second's
-            low, high = exchanged(self.lanes, half)
-            vectors = [
-                self.add(self.shuffle(x, y, low), self.shuffle(x, y, high))
-                for x, y in zip(vectors[::2], vectors[1::2], strict=True)
-            ]
-        total = vectors[0]
+        vectors = self._fold(vectors, halves[0])
+        if self.lanes == 2:  # one sum in each lane already
+            return self.shuffle(*vectors, [0, 1, 2, 3])
+        [total] = self._fold(vectors, halves[1])
         half = self.lanes // 8
         while half:
             other = [lane ^ half for lane in range(self.lanes)]
             total = self.add(total, self.shuffle(total, total, other))
             half //= 2
         return self.shuffle(total, total, [0, halves[0], halves[1], halves[0] + halves[1]])
+
+    def _fold(self, vectors, half):
+        """Half as many vectors: the lanes with that bit are sums of the second of each pair."""
+        low, high = exchanged(self.lanes, half)
+        return [
+            self.add(self.shuffle(x, y, low), self.shuffle(x, y, high))
+            for x, y in zip(vectors[::2], vectors[1::2], strict=True)
+        ]
 
     def exact(self, vector):
         """The same in 64 bits."""

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.database import ledger, mark
+from discreet.database import ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
+from discreet.database.generation import DatabaseKeeper
 from discreet.errors import DatabaseError, OutputError
 from discreet.operate.publish import read_moment
 
@@ -27,19 +28,14 @@ def back_up(database: Database, target: Path) -> None:
         driver = connection.connection.driver_connection
         assert driver is not None
         driver.execute("VACUUM INTO ?", (str(place),))
-    copy = Database(place)
-    with copy.writing() as connection:
-        mark.label_copy(connection)
-    copy.close()
-    for leftover in ("-wal", "-shm"):
-        place.with_name(place.name + leftover).unlink(missing_ok=True)
 
 
 def charge_in_full(database: Database, declared: Declaration, after: int = 0) -> int:
     """After an older copy was restored: no rating in it will ever be counted again.
 
     What was counted since the copy was made is unknown; so every pair is taken to have spent all
-    it could. Later releases get numbers above `after`. Returns how many pairs there are.
+    it could. Later releases get numbers above `after`, and their certificates name the restore.
+    Returns how many pairs there are.
     """
     moment = read_moment(database, declared)
     data, spends = moment.ratings, moment.spends
@@ -51,7 +47,6 @@ def charge_in_full(database: Database, declared: Declaration, after: int = 0) ->
         np.maximum(declared.delta - spends.delta, 0.0),
         data.timestamp,
     )
-    with database.writing() as connection:
-        ledger.add_spends(connection, costs, None)
-    mark.begin_anew(database, after)
+    keeper = DatabaseKeeper(database)
+    keeper.restored(lambda connection: ledger.add_spends(connection, costs, None), after)
     return len(data)

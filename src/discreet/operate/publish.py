@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.database import catalogue, ledger, mark, opinions
+from discreet.database import catalogue, erasures, generation, ledger, opinions
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, ledger_key
 from discreet.database.pairs import Hashes
@@ -18,6 +18,7 @@ from discreet.ids import Ids
 from discreet.items import Items
 from discreet.operate.tables import offered
 from discreet.privacy.hashing import pair_hashes
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress, silent
@@ -37,8 +38,8 @@ class Moment:
     items: Items
     hashes: Hashes
     spends: Spends
-    number: int
-    """Of the next release."""
+    history: History
+    """Of the ledger, up to the next release."""
     before: Release | None
 
 
@@ -56,7 +57,8 @@ def read_moment(database: Database, declared: Declaration) -> Moment:
         items = catalogue.read(connection)
         if items is None:
             raise DataError("the catalogue is empty: import an item table first")
-        number = mark.next_number(connection)
+        number = generation.next_number(connection)
+        history = generation.history(connection, declared, number, at)
         content = ledger.files(connection, ledger.latest(connection))
         ratings = _ratings(opinions.everybody(connection), items, declared)
         key = ledger_key(connection)
@@ -68,7 +70,7 @@ def read_moment(database: Database, declared: Declaration) -> Moment:
     joined = wanted.join(known, on=["h1", "h2"], how="left", maintain_order="left").fill_null(0.0)
     spends = Spends(*(joined[name].to_numpy() for name in ("level", "spent", "delta")))
     before = Release.from_files(content) if content else None
-    return Moment(at, ratings, items, hashes, spends, number, before)
+    return Moment(at, ratings, items, hashes, spends, history, before)
 
 
 def preview(database: Database, declared: Declaration) -> dict[str, float]:
@@ -99,27 +101,31 @@ def publish(
     It happens also when nothing is new: leaving it out would tell that.
     """
     progress("publish", 0, 3)
-    mark.check(database)
-    mark.erase_again(database)
+    keeper = generation.DatabaseKeeper(database)
+    keeper.check()
+    erasures.erase_again(database)
     moment = read_moment(database, declared)
+    history = moment.history
     scheme = declared_scheme(declared, moment.items)
     require_publishing(scheme)
     if moment.before is not None and moment.before.scale != declared.rating_scale:
         raise LedgerError("the previous release has another scale: its tallies cannot be added to")
     spec, data = scheme.prepare(moment.ratings, offered(declared))
-    randomness = Randomness(seed, run=moment.number - 1)
+    randomness = Randomness(seed, run=history.release - 1)
     progress("publish", 1, 3)
-    batch = scheme.publish_batch(data, spec, moment.spends, moment.before, randomness, progress)
+    batch = scheme.publish_batch(
+        data, spec, moment.spends, moment.before, randomness, progress, history=history
+    )
     progress("publish", 2, 3)
     content = batch.model.release.files()
     certificate = Release.from_files(content).certificate
-    entry = ledger.next_entry(moment.number, certificate, moment.at)
+    entry = ledger.next_entry(history.release, certificate, moment.at)
     assert data.timestamp is not None
     costs = ledger.Costs(
         moment.hashes, spec.levels(data), batch.epsilons, batch.deltas, data.timestamp
     )
-    ledger.record(database, entry, content, costs)
-    mark.set_down(database, entry.number, entry.digest)
+    with keeper.publication(history, entry.digest) as announced:
+        ledger.record(database, entry, content, costs, announced)
     progress("publish", 3, 3)
     return entry, moment
 

@@ -9,8 +9,9 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from discreet.database import catalogue, opinions, people
-from discreet.database.connection import Database
+from discreet.database.connection import Database, Lock, one_at_a_time
 from discreet.database.declaration import Declaration, ledger_key
+from discreet.database.pairs import Hashes
 from discreet.items import Items
 from discreet.privacy.hashing import pair_hashes
 from discreet.privacy.spec import PrivacySpec
@@ -59,30 +60,31 @@ def add_ratings(
     people.check_ids(ids.to_list())
     with database.reading() as connection:
         catalogue.require_known(connection, ratings.items.values.cast(pl.String))
-        kept = frame.filter(~_unwanted(connection, ratings, ids))
+        hashes = pair_hashes(
+            ledger_key(connection), ratings.users.values, ratings.items.values, ratings.user,
+            ratings.item,
+        )  # fmt: skip
+    kept = 0
     # In pieces, so that people can rate in between.
-    for start in range(0, kept.height, _CHUNK):
-        progress("import", start, kept.height)
-        piece = kept.slice(start, _CHUNK)
+    for start in range(0, frame.height, _CHUNK):
+        progress("import", start, frame.height)
+        rows = slice(start, start + _CHUNK)
         with database.writing() as connection:
-            # Looked at again: somebody may have been erased a moment ago.
-            gone = people.erased(connection, piece["user"].unique().to_list())
-            piece = piece.filter(~pl.col("user").is_in(list(gone)))
+            # Until this piece is written nobody deletes what it would bring back.
+            one_at_a_time(connection, Lock.RETURNING)
+            piece = _wanted(connection, frame[rows], (hashes[0][rows], hashes[1][rows]))
             people.add_many(connection, piece["user"].unique().to_list())
             opinions.add_many(connection, piece.rows(), replace=replace)
-    progress("import", kept.height, kept.height)
-    return Imported(frame.height, frame.height - kept.height)
+        kept += piece.height
+    progress("import", frame.height, frame.height)
+    return Imported(frame.height, frame.height - kept)
 
 
-def _unwanted(connection: Connection, ratings: Ratings, ids: pl.Series) -> pl.Series:
-    """Records whose owner has taken them back, or was erased."""
-    hashes = pair_hashes(
-        ledger_key(connection), ratings.users.values, ratings.items.values, ratings.user,
-        ratings.item,
-    )  # fmt: skip
-    gone = people.erased(connection, ids.to_list())
-    erased = ids.is_in(list(gone)).to_numpy()[ratings.user]
-    return pl.Series(np.array(opinions.taken_back(connection, hashes), dtype=bool) | erased)
+def _wanted(connection: Connection, piece: pl.DataFrame, hashes: Hashes) -> pl.DataFrame:
+    """Without the records whose owner has taken them back, or was erased."""
+    erased = people.erased(connection, piece["user"].unique().to_list())
+    back = pl.Series(opinions.taken_back(connection, hashes), dtype=pl.Boolean)
+    return piece.filter(~back & ~piece["user"].is_in(list(erased)))
 
 
 def offered(declared: Declaration) -> PrivacySpec:

@@ -10,19 +10,25 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.kernels.threads import blockwise
+from discreet.privacy.margins import GRID_DELTA, GRID_EPSILON, GRID_TAIL, SMALLEST_DELTA
 
-GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
-"""What the discrete Gaussian may add to a rounded continuous one: see docs/proofs/chorus.md."""
 _TABLE = 2048
+_HAIR = 2.0**-48
+"""More than libm's erfc, exp and log and four roundings err by, as a share of the result."""
+_NOTHING = 1e-290
+"""Below it erfc may have lost its digits: added to one tail, and the other is left out."""
+_GRID_SHARE = 0.7
+"""The share of GRID_EPSILON that noise on a grid may take; the rest is for what follows."""
+_GRID_FACTOR = 1 + 2.0**-32
+"""By which noise on a grid may make any event more likely than rounded noise does."""
 
 
 def grid_loss(numbers: int, scale: float) -> float:
     """What `numbers` discrete Gaussians of this scale, in grid units, may add to epsilon.
 
-    Each probability differs from the rounded Gaussian's by a factor of at most
-    1 + (x^2/scale^2 + 1)/(24 scale^2), x within 14 deviations, on either data set.
+    docs/proofs/margins.md#noise-on-a-grid: (K^2 + 1)/(24 scale^2) each, K = 19.8 deviations.
     """
-    return 2 * numbers * 197 / (24 * scale**2)
+    return numbers * GRID_TAIL / (24 * scale**2)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -64,7 +70,37 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
             low = middle
         else:
             high = middle
-    return low * (1 - 1e-12)
+    mu = low * (1 - 1e-12)
+    # The search only proposes; what is answered has passed a check that rounding cannot fool.
+    spare = (1 - _GRID_SHARE) * GRID_EPSILON
+    while mu > 0 and _GRID_FACTOR * delta_at_most(mu, epsilon + spare) > delta:
+        mu *= 1 - 2.0**-10
+    return mu
+
+
+def delta_at_most(mu: float, epsilon: float) -> float:
+    """A number that is at least `gaussian_delta`, whatever was rounded: #gaussian-accounting.
+
+    Both tails are taken a hair to the unfavourable side, in their argument and their value.
+    """
+    far = epsilon / mu + mu / 2
+    upper = _normal_tail(epsilon / mu - mu / 2 - _HAIR * far) * (1 + _HAIR) + _NOTHING
+    lower = _normal_tail(far + _HAIR * far)
+    if lower < _NOTHING:
+        return upper
+    error = _HAIR * (2 + epsilon - math.log(lower))
+    return upper - math.exp(epsilon + math.log(lower)) * (1 - error)
+
+
+def usable_mu(epsilon: float, delta: float) -> float:
+    """`gaussian_mu`, or an error where nothing is left after what is set aside."""
+    if (mu := gaussian_mu(epsilon, delta)) > 0:
+        return mu
+    raise ParameterError(
+        f"Gaussian noise needs an epsilon well above {GRID_EPSILON:g} and a delta of at least "
+        f"{SMALLEST_DELTA:g} in every publication, because so much is set aside for noise on a "
+        f"grid: got epsilon = {epsilon:g} and delta = {delta:g}"
+    )
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

@@ -1,111 +1,302 @@
-"""The certificate: what a release promises, under which assumptions; a value, never a secret."""
+"""The certificate: what a release promises, derived from how it was made; a value, never a secret.
+
+`promise` is the only function that says a status. Whoever shows one asks a certificate for it.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from enum import StrEnum
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
-from discreet.errors import ReleaseError
+from discreet.privacy import history as ledgers
+from discreet.privacy.provenance import (
+    SEEDED,
+    SYSTEM_ENTROPY,
+    Catalogue,
+    Neighbours,
+    Pairs,
+    Provenance,
+)
+from discreet.privacy.theorems import Status, Theorem
 
 INCREMENTAL = "incremental"
 """The variant of releases that add to one another, within lifetime budgets."""
+_SEEDED = "This run was seeded: whoever knows the seed can remove the noise. It protects nobody."
+_WEAKEST_FIRST = (Status.UNPROVEN, Status.CONDITIONAL, Status.PROVEN)
 
 
-class Status(StrEnum):
-    """How far the promise is backed."""
+class Promise(NamedTuple):
+    """What may be said of a release."""
 
-    PROVEN = "proven"
-    CONDITIONAL = "conditional"
-    UNPROVEN = "unproven"
-
-
-class Neighbours(StrEnum):
-    """Which two data sets must look alike."""
-
-    ADD_REMOVE = "add/remove"
-    REPLACE = "replace"
+    status: Status
+    statement: str
+    assumptions: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+class _Finding(NamedTuple):
+    """Something that happened, in words, and the best status that it leaves."""
+
+    words: str
+    leaves: Status = Status.PROVEN
+
+
+def promise(made: Provenance) -> Promise:
+    """Status, statement and assumptions, from what happened and from nothing else."""
+    assumed = [*_about_tables(made), *_about_ledger(made), *_about_records(made)]
+    refuted = [*_about_limits(made)]
+    found = [finding.leaves for finding in (*assumed, *refuted)]
+    status = min((made.theorem.backing, *found), key=_WEAKEST_FIRST.index)
+    words = [finding.words for finding in assumed]
+    statement = _stated(made.theorem, [finding.words for finding in refuted])
+    return Promise(status, statement, (*words, *made.theorem.assumptions))
+
+
+def _stated(theorem: Theorem, refuted: list[str]) -> str:
+    """The theorem, as what it would promise where something has left nothing of it."""
+    if not refuted or theorem.backing == Status.UNPROVEN:
+        return " ".join([*refuted, theorem.statement])
+    return " ".join([*refuted, "Without that it would promise:", theorem.statement])
+
+
+def _about_limits(made: Provenance) -> Iterator[_Finding]:
+    """What leaves nothing of a promise."""
+    if made.entropy == SEEDED:
+        yield _Finding(_SEEDED, Status.UNPROVEN)
+    if made.proven_up_to is not None and (made.served or 0.0) > made.proven_up_to:
+        yield _Finding(
+            f"Nothing is proven here: ratings were served with epsilons of up to {made.served:g}, "
+            f"and the proof of the noise covers {made.proven_up_to:g} at most.",
+            Status.UNPROVEN,
+        )
+
+
+def _about_tables(made: Provenance) -> Iterator[_Finding]:
+    if made.sampler == "none":  # without noise there is nothing to assume
+        return
+    yield _Finding(
+        "The rating scale, the offered levels and all parameters were fixed without looking at the "
+        "ratings."
+    )
+    if made.catalogue == Catalogue.GIVEN:
+        yield _Finding(
+            "The item catalogue, and every column of its table, was made without the ratings."
+        )
+    else:
+        # Under REPLACE who rated what is public by definition, and with it the rated items.
+        public = made.neighbours == Neighbours.REPLACE
+        yield _Finding(
+            "The list of rated items is public: no catalogue was given, so it was taken from them.",
+            Status.PROVEN if public else Status.CONDITIONAL,
+        )
+    if made.columns is None:
+        yield _Finding("Which columns of the item table became features was not recorded.")
+    if made.vouched:
+        yield _Finding(
+            f"The columns {', '.join(made.vouched)} of the item table look derived from ratings; "
+            "somebody vouched that they are not."
+        )
+    yield _Finding("Only the release leaves: user factors, traces and evaluation results do not.")
+
+
+def _about_records(made: Provenance) -> Iterator[_Finding]:
+    if made.coins:
+        yield _Finding(
+            "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
+        )
+    if made.pairs == Pairs.DECLARED:
+        yield _Finding(
+            "No pair of user and item occurs twice in the table: its keeper declared so.",
+            Status.CONDITIONAL,
+        )
+    if not made.recorded and made.unit == "person":
+        yield _Finding(
+            "Nobody gave their smallest level to an item outside the catalogue: the version that "
+            "made this release did not count such levels.",
+            Status.CONDITIONAL,
+        )
+
+
+def _about_ledger(made: Provenance) -> Iterator[_Finding]:
+    if made.variant != INCREMENTAL:
+        return
+    yield _Finding("All releases share one ledger.")
+    yield _Finding(
+        "Everybody's other ratings depend on a pair through the releases alone. What its owner "
+        "rates because of their own recommendations is protected by those ratings' own levels."
+    )
+    past = made.history
+    if past is None:
+        yield _Finding(
+            "The ledger was never an older copy of itself, and releases came when a schedule that "
+            "was fixed in advance wanted them: the version that made this one recorded neither.",
+            Status.CONDITIONAL,
+        )
+        return
+    if not past.every_hours:
+        yield _Finding(
+            "No schedule was declared: when releases were made did not depend on the ratings."
+        )
+    elif past.off_schedule:
+        numbers = ", ".join(map(str, past.off_schedule))
+        yield _Finding(
+            f"Releases were declared for every {past.every_hours:g} hours. Of these, {numbers} "
+            "came at another time, which did not depend on the ratings.",
+            Status.CONDITIONAL,
+        )
+    else:
+        yield _Finding(
+            f"Releases came every {past.every_hours:g} hours, as was declared in advance; the time "
+            "of the first did not depend on the ratings."
+        )
+    yield _Finding(ledgers.UNNOTICED)
+    if past.since > 1:
+        yield _Finding(
+            f"Before release {past.since} the ledger was never an older copy of itself: from then "
+            "on copies are noticed.",
+            Status.CONDITIONAL,
+        )
+    if past.moves:
+        yield _Finding(
+            f"A copy went on in the ledger's place ({', '.join(past.moves)}): it was the latest, "
+            "and nothing was published from the other one since. Somebody declared so."
+        )
+    for restore in past.restores:
+        yield _Finding(
+            f"On {restore.day} the ledger was restored from a copy that knew releases up to "
+            f"{restore.known}. Ratings that were given after that copy was made, were counted in a "
+            "release that it did not know, and were given again since may have been counted again: "
+            "for these, what each such release spent adds up.",
+            Status.CONDITIONAL,
+        )
+
+
+@dataclass(frozen=True)
 class Certificate:
     """Everything a privacy engineer needs to judge a release; all of it public."""
 
-    scheme: str
-    variant: str
-    status: Status
-    statement: str
-    """The promise in plain words, or why there is none."""
-    theorem: str
-    """Where the proof, or the refutation, stands."""
-    neighbours: Neighbours
-    unit: str = "rating"
-    personalisation: str
-    """How ratings with different epsilons are served."""
-    levels: str
-    """The levels that were declared, not those that occur."""
-    threshold: str
-    delta: float = 0.0
-    parameters: Mapping[str, str | int | float] = field(default_factory=dict)
-    assumptions: tuple[str, ...] = ()
-    sampler: str
-    entropy: str
+    provenance: Provenance
     digest: str = ""
     """SHA-256 over the rest of the release and this certificate without its digest."""
 
+    @cached_property
+    def promise(self) -> Promise:
+        """What may be said, given all that happened."""
+        return promise(self.provenance)
+
+    @property
+    def status(self) -> Status:
+        """Proven, conditional or unproven: of this release, not of its scheme."""
+        return self.promise.status
+
+    @property
+    def statement(self) -> str:
+        """The promise in plain words, or why there is none."""
+        return self.promise.statement
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What has to be true for it."""
+        return self.promise.assumptions
+
+    @property
+    def seeded(self) -> bool:
+        """Whether somebody can remove the noise, from this release or one that it adds to."""
+        return self.provenance.entropy != SYSTEM_ENTROPY
+
+    @cached_property
+    def without_seed(self) -> Status:
+        """The status that the same run would have with the operating system's entropy."""
+        return promise(replace(self.provenance, entropy=SYSTEM_ENTROPY)).status
+
+    @property
+    def summary(self) -> str:
+        """The status in a few words, true also where a run was seeded."""
+        if not self.seeded:
+            return str(self.status)
+        return f"{SEEDED} ({self.without_seed} without a seed)"
+
+    @property
+    def theorem(self) -> Theorem:
+        """The promise as it was proven."""
+        return self.provenance.theorem
+
+    @property
+    def scheme(self) -> str:
+        """Which scheme made it."""
+        return self.provenance.scheme
+
+    @property
+    def variant(self) -> str:
+        """Which kind of the scheme."""
+        return self.provenance.variant
+
+    @property
+    def unit(self) -> str:
+        """What is protected: one rating, or a person."""
+        return self.provenance.unit
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Which two data sets must look alike."""
+        return self.provenance.neighbours
+
+    @property
+    def personalisation(self) -> str:
+        """How ratings with different epsilons are served."""
+        return self.provenance.personalisation
+
+    @property
+    def levels(self) -> str:
+        """The levels that were declared, in words."""
+        return self.provenance.levels.words
+
+    @property
+    def threshold(self) -> float | None:
+        """t; None where it was computed from the ratings, or there is none."""
+        return self.provenance.threshold
+
+    @property
+    def threshold_words(self) -> str:
+        """t, or how it came about."""
+        made = self.provenance
+        return made.threshold_rule if made.threshold is None else f"{made.threshold!r}"
+
+    @property
+    def delta(self) -> float:
+        """The largest delta of any release that this one adds to, and of its own."""
+        return self.provenance.delta
+
+    @property
+    def parameters(self) -> Mapping[str, str | int | float]:
+        """The scheme's own."""
+        return self.provenance.parameters
+
+    @property
+    def sampler(self) -> str:
+        """How noise was drawn."""
+        return self.provenance.sampler
+
+    @property
+    def entropy(self) -> str:
+        """Where the noise comes from."""
+        return self.provenance.entropy
+
     @property
     def about_sums(self) -> str:
-        """How the epsilons of several ratings, and of several releases, add up."""
+        """How the epsilons and deltas of several ratings, and of several releases, add up."""
+        numbers = "epsilons and deltas" if self.delta else "epsilons"
         if self.unit == "person":
-            return "All ratings of a person together; the epsilons of several releases add up."
+            return f"All ratings of a person together; the {numbers} of several releases add up."
         people = "The epsilons of all ratings of one person add up"
+        if self.delta:  # docs/proofs/README.md#several-ratings-at-once
+            people += " to a sum S, and their deltas to at most e^S times their own"
         if self.variant == INCREMENTAL:
-            return f"{people}; an epsilon is a rating's budget for all releases of the ledger."
-        return f"{people}, and so do those of all releases that use a rating."
+            budget = "an epsilon and a delta are" if self.delta else "an epsilon is"
+            return f"{people}; {budget} a rating's budget for all releases of the ledger."
+        return f"{people}, and so do the {numbers} of all releases that use a rating."
 
     def with_digest(self, digest: str) -> Certificate:
         """The same certificate, bound to a release."""
         return replace(self, digest=digest)
-
-    def to_json(self) -> str:
-        """A stable text, also what the digest is computed from."""
-        return json.dumps(asdict(self), indent=2, sort_keys=True, ensure_ascii=True) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Certificate:
-        """Read a certificate; a missing, unknown or ill-typed field is an error that names it."""
-        try:
-            raw = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise ReleaseError(f"the certificate is not JSON: {error}") from None
-        if not isinstance(raw, dict):
-            raise ReleaseError("the certificate is not a JSON object")
-        names = {f.name for f in fields(cls)}
-        if set(raw) != names:
-            odd = sorted(set(raw) ^ names)
-            raise ReleaseError(f"the certificate has missing or unknown fields: {', '.join(odd)}")
-        for name, value in raw.items():
-            if not _fits(name, value):
-                raise ReleaseError(f"the certificate's field {name!r} is malformed: {value!r}")
-        try:
-            raw["status"] = Status(raw["status"])
-            raw["neighbours"] = Neighbours(raw["neighbours"])
-        except ValueError as error:
-            raise ReleaseError(f"the certificate is malformed: {error}") from None
-        raw["assumptions"] = tuple(raw["assumptions"])
-        raw["delta"] = float(raw["delta"])
-        return cls(**raw)
-
-
-def _fits(name: str, value: Any) -> bool:
-    if name == "delta":
-        return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1
-    if name == "assumptions":
-        return isinstance(value, list) and all(isinstance(v, str) for v in value)
-    if name == "parameters":
-        return isinstance(value, dict) and all(
-            isinstance(v, str | int | float) for v in value.values()
-        )
-    return isinstance(value, str)

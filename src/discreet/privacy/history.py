@@ -12,6 +12,14 @@ _EARLY = 60_000
 """A release that begins less than a minute before its time is in time."""
 
 
+UNNOTICED = (
+    "The disk or machine that holds the ledger was not taken back to a snapshot, nor started a "
+    "second time from one, nor a PostgreSQL server from a copy of its files without recovery: "
+    "nothing would notice that."
+)
+"""What a ledger cannot tell of itself, and a promise over time assumes."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Restore:
     """Somebody declared that a ledger is an older copy of itself."""
@@ -37,6 +45,9 @@ class History:
     since: int = 1
     """The first release from which on all this was recorded; an older ledger has ones before."""
     restores: tuple[Restore, ...] = ()
+    moves: tuple[str, ...] = ()
+    """Days on which somebody declared that a copy goes on in the ledger's place, as the only one;
+    nothing can check that word."""
     every_hours: float = 0.0
     """The declared schedule; 0 where none was declared."""
     off_schedule: tuple[int, ...] = ()

@@ -8,6 +8,8 @@ publication first puts in place what was recorded and staged.
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import secrets
 import sqlite3
@@ -22,12 +24,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import LedgerError
+from discreet.privacy.beside import Beside
 from discreet.privacy.certificate import Certificate
+from discreet.privacy.generation import Generation, unrecorded
 from discreet.privacy.hashing import pair_hashes
+from discreet.privacy.history import History
+from discreet.privacy.keeper import Keeper
 from discreet.privacy.lifetime import Floats, Spends
 from discreet.ratings import Ratings
 
-FORMAT = "2"
+FORMAT, OLDER = "3", "2"
+"""An older one has no generation; it gets one with its next publication."""
 _SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE spends (
@@ -57,22 +64,53 @@ class LedgerRelease(NamedTuple):
     target: Path
 
 
+class _Keeper(Keeper[sqlite3.Connection]):
+    """Keeps the generation among a file's words about itself."""
+
+    commands = "discreet ledger"
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.beside = path, Beside(path)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, durable when it ends; one at a time."""
+        with closing(connect(self.path)) as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+
+    def load(self, at: sqlite3.Connection) -> Generation | None:
+        """The generation; None in a ledger of the older format."""
+        found = at.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
+        return None if found is None else Generation.of(json.loads(found[0]))
+
+    def save(self, at: sqlite3.Connection, generation: Generation) -> None:
+        """Store it; only versions that know of generations can read the ledger from now on."""
+        rows = [("generation", json.dumps(generation.to_dict())), ("format", FORMAT)]
+        at.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def releases(self, at: sqlite3.Connection) -> dict[int, str]:
+        """The digests of all releases by their numbers."""
+        return dict(at.execute("SELECT number, digest FROM releases").fetchall())
+
+
 class Ledger:
     """Lifetime budgets; open it with `Ledger(path)`, which creates it if need be."""
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self.path = Path(path).expanduser().resolve()  # one lock, however the path is spelled
+        self._keeper = _Keeper(self.path)
         if not self.path.exists():
             if not create:
                 raise LedgerError(f"no ledger {self.path}: check the path")
             self._create()
         try:
-            with closing(self._connect()) as database:
+            with closing(connect(self.path)) as database:
                 rows = dict(database.execute("SELECT name, value FROM meta").fetchall())
             self._key, found = rows["key"], rows["format"]
         except (sqlite3.DatabaseError, KeyError) as error:
             raise LedgerError(f"{self.path} is not a ledger: {error}") from None
-        if found != FORMAT:
+        if found not in (FORMAT, OLDER):
             raise LedgerError(f"{self.path} has format {found!r}, this version reads {FORMAT}")
 
     def __repr__(self) -> str:
@@ -91,20 +129,20 @@ class Ledger:
                 database.executescript(_SCHEMA)
                 rows = [("format", FORMAT), ("key", secrets.token_hex(32))]
                 database.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+                settle = self._keeper.begin(database)
                 database.commit()
             os.link(fresh, self.path)  # fails, unlike a rename, if another process was first
+            settle()
         except FileExistsError:
             pass
+        except LedgerError:
+            if not self.path.exists():  # what lies beside it is not of one that was just made
+                raise
         except (OSError, sqlite3.DatabaseError) as error:
             raise LedgerError(f"cannot create the ledger {self.path}: {error}") from None
         finally:
             with suppress(OSError):
                 fresh.unlink()
-
-    def _connect(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, timeout=30)
-        database.execute("PRAGMA synchronous = EXTRA")  # durable before COMMIT returns
-        return database
 
     @contextmanager
     def publishing(self, *, wait: float = 30.0) -> Iterator[None]:
@@ -137,11 +175,10 @@ class Ledger:
         used = (epsilons > 0) | (deltas > 0)
         columns = (*self._hashes(ratings), levels, epsilons, deltas)
         rows = zip(*(column[used].tolist() for column in columns), strict=True)
-        with closing(self._connect()) as database:
-            database.execute("BEGIN IMMEDIATE")
+        announced = self._keeper.publication(self.history(release.number), release.digest)
+        with announced as commit, self._keeper.writing() as database:
             # The lock should have seen to it, but budgets were computed from this very state.
-            newest = database.execute("SELECT max(number) FROM releases").fetchone()[0] or 0
-            if newest != release.number - 1:
+            if self._next_number(database) != release.number:
                 raise LedgerError(
                     f"another process has published with {self.path} in the meantime: nothing was "
                     "recorded and nothing shown; publish again"
@@ -159,30 +196,75 @@ class Ledger:
                     release.recorded, release.state, str(release.staged), str(release.target),
                 ),
             )  # fmt: skip
-            database.commit()
+            commit(database)
 
     def settle(self, number: int, state: str) -> None:
         """Note what became of a recorded release."""
-        with closing(self._connect()) as database:
+        with closing(connect(self.path)) as database:
             database.execute("UPDATE releases SET state = ? WHERE number = ?", (state, number))
             database.commit()
 
     def next_release(self, certificate: Certificate, staged: Path, target: Path) -> LedgerRelease:
         """The entry of a release that is about to be recorded."""
-        number = max((r.number for r in self.releases()), default=0) + 1
+        number = self.next_number()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        what = (certificate.digest, certificate.scheme, certificate.threshold)
+        what = (certificate.digest, certificate.scheme, certificate.threshold_words)
         return LedgerRelease(number, *what, now, RECORDED, staged, target)
+
+    def next_number(self) -> int:
+        """The number of the next release; none is given twice, also after a restored copy."""
+        with closing(connect(self.path)) as database:
+            return self._next_number(database)
+
+    def _next_number(self, database: sqlite3.Connection) -> int:
+        inside, latest = self._keeper.load(database), max(self._keeper.known(database))
+        return (inside or Generation()).next_number(latest)
+
+    def history(self, number: int) -> History:
+        """What happened to this ledger up to release `number`; it has no declared schedule."""
+        with closing(connect(self.path)) as database:
+            inside, latest = self._keeper.load(database), max(self._keeper.known(database))
+        return (inside or unrecorded(latest)).history(number)
+
+    def check(self) -> None:
+        """An error if this is a copy, or older than what lies beside it; call it under the lock."""
+        self._keeper.check()
+
+    def restored(self, ratings: Ratings, after: int = 0) -> int:
+        """Declare that this is an older copy: no rating that it or the table knows counts again.
+
+        What was counted since the copy was made is unknown, so all are charged without limit.
+        Later releases get numbers above `after`. Returns how many pairs were charged.
+        """
+        full = (math.inf, math.inf, 1.0)
+        first, second = (column.tolist() for column in self._hashes(ratings))
+        rows = [(*pair, *full) for pair in zip(first, second, strict=True)]
+
+        def charge(database: sqlite3.Connection) -> None:
+            database.execute("UPDATE spends SET level = ?, spent = ?, delta = ?", full)
+            database.executemany("INSERT OR REPLACE INTO spends VALUES (?, ?, ?, ?, ?)", rows)
+
+        with self.publishing():
+            self._keeper.restored(charge, after)
+        return self.charged_in_full()
+
+    def moved(self) -> bool:
+        """Declare that this is the only one that goes on; False if there is nothing to declare."""
+        with self.publishing():
+            return self._keeper.moved()
 
     def releases(self) -> list[LedgerRelease]:
         """All publications, oldest first."""
-        with closing(self._connect()) as database:
+        with closing(connect(self.path)) as database:
             rows = database.execute("SELECT * FROM releases ORDER BY number").fetchall()
         return [LedgerRelease._make((*row[:6], Path(row[6]), Path(row[7]))) for row in rows]
 
     def summary(self) -> dict[str, float]:
-        """For the operator alone: pairs, the total, mean and largest epsilon, the largest delta."""
-        spends = self._spends()
+        """For the operator alone: pairs, the total, mean and largest epsilon, the largest delta.
+
+        Of pairs that were charged in full, without limit, there is only `charged_in_full`.
+        """
+        spends = self._spends().filter(pl.col("spent").is_finite())
         spent, delta = spends["spent"].to_numpy(), spends["delta"].to_numpy()
         return {
             "pairs": float(len(spent)),
@@ -192,13 +274,24 @@ class Ledger:
             "largest_delta": float(delta.max(initial=0.0)),
         }
 
+    def charged_in_full(self) -> int:
+        """For the operator alone: how many pairs will never be counted again, after a restore."""
+        return int(self._spends()["spent"].is_infinite().sum())
+
     def _spends(self) -> pl.DataFrame:
         numbers = dict.fromkeys(("level", "spent", "delta"), pl.Float64)
         schema = {"h1": pl.Int64, "h2": pl.Int64, **numbers}
-        with closing(self._connect()) as database:
+        with closing(connect(self.path)) as database:
             rows = database.execute(f"SELECT {', '.join(schema)} FROM spends").fetchall()
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _hashes(self, ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         users, items = ratings.users.values, ratings.items.values
         return pair_hashes(self._key, users, items, ratings.user, ratings.item)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a ledger's file, so that what is committed is durable when COMMIT returns."""
+    database = sqlite3.connect(path, timeout=30)
+    database.execute("PRAGMA synchronous = EXTRA")
+    return database

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.accounting import GRID_DELTA
+from discreet.privacy.margins import GRID_DELTA, LEDGER_SHAVE
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +24,9 @@ class Spends(NamedTuple):
 
     def remaining(self, levels: Floats) -> Floats:
         """What each record may still spend of its level, at least 0."""
-        return np.maximum(levels - self.epsilon, 0.0)
+        # The ledger's sums are rounded: a pair that has spent before leaves a hair untouched.
+        whole = np.where(self.epsilon > 0, levels * (1 - LEDGER_SHAVE), levels)
+        return np.maximum(whole - self.epsilon, 0.0)
 
     def raised(self, levels: Floats) -> NDArray[np.bool_]:
         """Whether a record is new, or its level is above that at which its pair was counted."""
@@ -42,7 +47,38 @@ class Spends(NamedTuple):
         if publications == 1:
             part = np.where(self.raised(levels), part, 0.0)
         if delta > 0:
-            # Parts of delta add up to delta but for rounding; each has set GRID_DELTA aside.
-            most = delta + publications * GRID_DELTA / 2
+            # Parts of delta add up to delta but for rounding; the first has set aside more.
+            most = delta + min(publications * delta * 2.0**-53, GRID_DELTA / 2)
             part = np.where(self.delta + delta / publications <= most, part, 0.0)
         return part
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What releases tell about one pair, or several: an (epsilon, delta).
+
+    >>> Loss(0.1, 1e-8).then(Loss(0.2, 0.0)).delta
+    1e-08
+    """
+
+    epsilon: float = 0.0
+    delta: float = 0.0
+
+    def then(self, more: Loss) -> Loss:
+        """With what other releases tell about the same pair: both add up."""
+        return Loss(self.epsilon + more.epsilon, min(1.0, self.delta + more.delta))
+
+
+def together(losses: Iterable[Loss]) -> Loss:
+    """About several pairs at once: epsilons add up, and deltas come to more than their sum.
+
+    P0(S) <= e^e1 P1(S) + d1 <= e^(e1 + e2) P2(S) + e^e1 d2 + d1, and so on, pair by pair. Every
+    order is a bound; where all deltas are the same, the smallest epsilon first is the best.
+    """
+    epsilon = delta = 0.0
+    for loss in sorted(losses, key=lambda loss: loss.epsilon):
+        # In logarithms: many ratings' epsilons may be more than an exponential can hold.
+        if loss.delta > 0:
+            delta = min(1.0, delta + math.exp(min(0.0, epsilon + math.log(loss.delta))))
+        epsilon += loss.epsilon
+    return Loss(epsilon, delta)

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from discreet.errors import require_count
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.hashing import derive_key
-
-SYSTEM_ENTROPY = "operating system"
-SEEDED = "seeded: protects nobody"
+from discreet.privacy.provenance import SEEDED, SYSTEM_ENTROPY
 
 
 @dataclass(frozen=True)

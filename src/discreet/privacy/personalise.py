@@ -13,6 +13,7 @@ from discreet.errors import SpecError, require_choice, require_positive
 from discreet.ids import Ids
 from discreet.kernels.threads import blockwise
 from discreet.privacy.hashing import pair_uniforms
+from discreet.privacy.margins import COIN_SHAVE, PERSON_SHAVE, WEIGHT_SHAVE
 from discreet.privacy.noise import Randomness
 from discreet.ratings import Ratings
 from discreet.tallies import ONE_VOTE
@@ -21,6 +22,7 @@ from discreet.tallies import ONE_VOTE
 DATA_THRESHOLDS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"mean": np.mean, "max": np.max}
 
 Threshold = float | str
+_BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
 def check_threshold(threshold: Threshold) -> Threshold:
@@ -48,7 +50,9 @@ def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
         raise SpecError(f"epsilon must be >= 0 and t > 0: got epsilon = {epsilon!r}, t = {t!r}")
     m = np.minimum(levels, t)
     # exp overflows for large t; this form does not, and keeps its digits for small eps.
-    return np.asarray(np.exp(m - t) * np.expm1(-m) / np.expm1(-t))
+    pi = np.exp(m - t) * np.expm1(-m) / np.expm1(-t)
+    # Below t nothing is certain, also where the quotient was rounded up to 1.
+    return np.asarray(np.where(levels < t, np.minimum(pi, _BELOW_ONE), 1.0))
 
 
 def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
@@ -60,7 +64,7 @@ def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
 
     def units(some: NDArray[np.float64]) -> NDArray[np.float64]:
         # The shave keeps a quotient that floating point rounded up from reaching the next unit.
-        share = np.where(some < t, some / t * (1 - 2.0**-50), 1.0)
+        share = np.where(some < t, some / t * (1 - WEIGHT_SHAVE), 1.0)
         return np.asarray(np.floor(share * ONE_VOTE))
 
     return blockwise(units, np.int32, levels)
@@ -90,7 +94,7 @@ def share_among_own(
     `whole` votes.
     """
     n = np.bincount(ratings.user, minlength=len(ratings.users))[ratings.user]
-    share = weights * (1 - 2.0**-40) * whole / n ** (1 / norm)
+    share = weights * (1 - PERSON_SHAVE) * whole / n ** (1 / norm)
     return np.asarray(np.floor(share * ONE_VOTE), dtype=np.int32)
 
 
@@ -128,6 +132,6 @@ def keep_records(
         threads=threads,
     )
     # A coin is a multiple of 2^-52: the probability is rounded down to one, never up.
-    whole = np.floor(probability * (1 - 2.0**-48) * 2.0**52)
+    whole = np.floor(probability * (1 - COIN_SHAVE) * 2.0**52)
     certain = probability >= 1
     return np.asarray(certain | (coins[:, 0] * 2.0**52 < whole))

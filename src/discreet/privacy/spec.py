@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 from discreet.errors import SpecError
 from discreet.kernels.threads import blockwise
 from discreet.privacy.hashing import derive_key, pair_uniforms
+from discreet.privacy.provenance import Levels as OnOffer
 from discreet.ratings import Ratings
-
-DEFAULT_LEVEL = 1.0
-"""The paper's eps_def: the level of a rating that has none."""
 
 Levels = NDArray[np.float64]
 _MIDPOINTS = (np.arange(1000) + 0.5) / 1000
@@ -29,24 +27,30 @@ class Offer:
     max_level: float
     min_level: float | None = None
     default: float | None = None
-    """The level of a rating without one: 1.0, or max_level where that is smaller."""
+    """The level of a rating without one, if declared; otherwise such a rating is an error. The
+    paper's eps_def is 1.0: the least private level, which is nobody's silent choice."""
 
     def __post_init__(self) -> None:
         top = _level("max_level", self.max_level)
         low = None if self.min_level is None else _level("min_level", self.min_level)
-        usual = min(DEFAULT_LEVEL, top) if self.default is None else _level("default", self.default)
+        usual = None if self.default is None else _level("default", self.default)
         if low is not None and low > top:
             raise SpecError(f"min_level must be at most max_level: got {low:g} > {top:g}")
-        if usual > top or (low is not None and usual < low):
+        if usual is not None and not (low or 0.0) <= usual <= top:
             raise SpecError(f"the default level must be one that is offered: got {usual:g}")
         for name, value in (("max_level", top), ("min_level", low), ("default", usual)):
             object.__setattr__(self, name, value)
 
-    def fill(self, levels: Levels) -> Levels:
-        """The default where a level is missing (NaN)."""
-        assert self.default is not None
+    def fill(self, levels: Levels, ratings: Ratings) -> Levels:
+        """The default where a record has no level (NaN); without a default, an error that names
+        the record."""
         usual = self.default
-        return blockwise(lambda some: np.where(np.isnan(some), usual, some), np.float64, levels)
+        if usual is not None:
+            return blockwise(lambda some: np.where(np.isnan(some), usual, some), np.float64, levels)
+        blank = blockwise(np.isnan, np.bool_, levels)
+        if blank.any():
+            raise SpecError(no_level(*_pair(ratings, int(np.argmax(blank)))))
+        return levels
 
     def check(self, levels: Levels, ratings: Ratings) -> Levels:
         """The levels, if all were on offer; otherwise an error that names one that was not."""
@@ -55,8 +59,7 @@ class Offer:
         bad = blockwise(lambda some: (some > top) | (some < low), np.bool_, levels)
         if bad.any():
             k = int(np.argmax(bad))
-            user = ratings.users.values[int(ratings.user[k])]
-            item = ratings.items.values[int(ratings.item[k])]
+            user, item = _pair(ratings, k)
             name = "max_level" if levels[k] > self.max_level else "min_level"
             raise SpecError(
                 f"epsilon must be within the declared {name} = {getattr(self, name):g}: got "
@@ -68,10 +71,23 @@ class Offer:
     def describe(self, whose: str) -> str:
         """In words fit for a certificate."""
         floor = "above 0" if self.min_level is None else f"from {self.min_level!r}"
-        return (
-            f"each {whose}'s own epsilon, offered {floor} up to {self.max_level!r}; "
-            f"{self.default!r} if none was given"
-        )
+        blank = "no default" if self.default is None else f"{self.default!r} if none was given"
+        return f"each {whose}'s own epsilon, offered {floor} up to {self.max_level!r}; {blank}"
+
+
+def no_level(user: Any, item: Any) -> str:
+    """What to say of a rating that has no level, where no default was declared."""
+    return (
+        f"the rating of user {user!r}, item {item!r} has no level, and no default was declared: "
+        "fill the level in, or declare the one that ratings without get, with default=... "
+        "(--default-level)"
+    )
+
+
+def _pair(ratings: Ratings, record: int) -> tuple[Any, Any]:
+    """The ids of one record, for its owner."""
+    user, item = int(ratings.user[record]), int(ratings.item[record])
+    return ratings.users.values[user], ratings.items.values[item]
 
 
 def _level(name: str, value: Any) -> float:
@@ -116,20 +132,29 @@ class PrivacySpec(ABC):
     def describe(self) -> str:
         """What was declared, in words fit for a certificate: nothing of single people."""
 
+    @property
+    def on_offer(self) -> OnOffer:
+        """What was declared, as a certificate records it."""
+        offer = self.offer
+        return OnOffer(
+            words=self.describe(), least=offer.min_level, most=offer.max_level,
+            default=offer.default,
+        )  # fmt: skip
+
     @staticmethod
     def uniform(epsilon: float) -> PrivacySpec:
         """The same level for every rating."""
         level = _level("epsilon", epsilon)
-        return Uniform(Offer(level, level, level))
+        return Uniform(Offer(level, level))
 
     @staticmethod
     def column(
         *, max_level: float = 1.0, min_level: float | None = None, default: float | None = None
     ) -> PrivacySpec:
-        """The table's epsilon column; a missing level gets the default.
+        """The table's epsilon column.
 
-        `max_level` declares the largest level on offer, whether or not anyone chose it. The
-        default is 1.0, or `max_level` where that is smaller.
+        `max_level` declares the largest level on offer, whether or not anyone chose it. A blank
+        gets the `default` if one is declared; without, it is an error that names the record.
         """
         return Column(Offer(max_level, min_level, default))
 
@@ -141,7 +166,11 @@ class PrivacySpec(ABC):
         min_level: float | None = None,
         default: float | None = None,
     ) -> PrivacySpec:
-        """A level per user for all that user's ratings; others get the default."""
+        """A level per user for all that user's ratings.
+
+        Everybody else gets the `default` if one is declared; without, a rating of somebody whom
+        `levels` does not name is an error that names it.
+        """
         return ById(Offer(max_level, min_level, default), "user", levels)
 
     @staticmethod
@@ -152,7 +181,7 @@ class PrivacySpec(ABC):
         min_level: float | None = None,
         default: float | None = None,
     ) -> PrivacySpec:
-        """A level per item for all ratings of that item; others get the default."""
+        """A level per item for all ratings of that item; the default is as in `by_user`."""
         return ById(Offer(max_level, min_level, default), "item", levels)
 
     @staticmethod
@@ -180,7 +209,7 @@ class PrivacySpec(ABC):
             raise SpecError(
                 f"levels must rise: eps_c <= eps_m <= eps_l; got {low:g}, {middle:g}, {top:g}"
             )
-        return Groups(Offer(top, low, top), f_c, f_m, middle, seed)
+        return Groups(Offer(top, low), f_c, f_m, middle, seed)
 
 
 @dataclass(frozen=True)
@@ -212,7 +241,7 @@ class Column(PrivacySpec):
                 "columns={'epsilon': ...}, or choose another specification, such as "
                 "PrivacySpec.uniform(0.1) (--privacy uniform:0.1)"
             )
-        return self.offer.check(self.offer.fill(ratings.epsilon), ratings)
+        return self.offer.check(self.offer.fill(ratings.epsilon, ratings), ratings)
 
     def describe(self) -> str:
         """See PrivacySpec."""
@@ -246,7 +275,7 @@ class ById(PrivacySpec):
             found = ids.rows(list(self.given))
             values = np.array([float(v) for v in self.given.values()])
             table[found[found >= 0]] = values[found >= 0]
-        return self.offer.check(self.offer.fill(table)[rows], ratings)
+        return self.offer.check(self.offer.fill(table[rows], ratings), ratings)
 
     def describe(self) -> str:
         """See PrivacySpec."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.edges import require_inside
 from discreet.errors import require_nonnegative
 from discreet.items import Items
-from discreet.privacy.certificate import Certificate, Neighbours, Status
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -17,6 +18,7 @@ from discreet.recommend import FoldIn
 from discreet.release import Release
 from discreet.schemes.model import Array, FactorModel
 from discreet.schemes.pmf import over_catalogue, public_items
+from discreet.schemes.recording import recorded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +48,16 @@ class Bias:
         require_nonnegative("shrink_items", self.shrink_items)
         require_nonnegative("shrink_users", self.shrink_users)
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         rating = data.rating.astype(np.float64)
         mean = float(rating.mean()) if len(data) else data.scale.middle
         item_effects = _shrunk_means(rating - mean, data.item, len(data.items), self.shrink_items)
         residual = rating - mean - item_effects[data.item]
         user_effects = _shrunk_means(residual, data.user, len(data.users), self.shrink_users)
+        made = recorded(
+            "bias", items=self.items, randomness=Randomness(seed), scheme="Bias", variant="means",
+            threshold_rule="none",
+        )  # fmt: skip
         release = Release(
             items=public_items(data, self.items),
             mean=mean,
@@ -59,7 +66,7 @@ class Bias:
             prior=np.zeros(1),
             fold_in=FoldIn(self.shrink_users),
             scale=data.scale,
-            certificate=_certificate(Randomness(seed)),
+            certificate=Certificate(made),
         )
         return FactorModel(release, data, user_effects[:, None])
 
@@ -69,19 +76,3 @@ def _shrunk_means(values: Array, rows: Array, size: int, shrink: float) -> Array
     counts = np.bincount(rows, minlength=size)
     sums = np.bincount(rows, weights=values, minlength=size)
     return np.asarray(sums / np.maximum(counts + shrink, np.finfo(float).tiny))
-
-
-def _certificate(randomness: Randomness) -> Certificate:
-    return Certificate(
-        scheme="Bias",
-        variant="means",
-        status=Status.UNPROVEN,
-        statement="No privacy: means and effects are released without any noise.",
-        theorem="docs/paper-schemes.md#pmf",
-        neighbours=Neighbours.ADD_REMOVE,
-        personalisation="none",
-        levels="none",
-        threshold="none",
-        sampler="none",
-        entropy=randomness.entropy,
-    )

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError, require_count
 from discreet.features import Features
 from discreet.items import Items
-from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
+from discreet.privacy.margins import GRID_DELTA, LARGEST_EPSILON, SMALLEST_DELTA
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Crowd, Ratings
 from discreet.release import Release
-from discreet.schemes.claims import chorus_certificate
 from discreet.schemes.directions import first_directions, more_telling, released_directions
 from discreet.schemes.effects import Directions, Effects
 from discreet.schemes.model import Batch, FactorModel
 from discreet.schemes.pmf import over_catalogue
 from discreet.schemes.purses import Budget, ByPerson, ByRating, LevelsOf, Plan
+from discreet.schemes.recording import certified, recorded
 from discreet.schemes.tally import Tally, added_up, effects_release
 from discreet.schemes.voices import Voices
 from discreet.tallies import Tallies
@@ -78,6 +81,7 @@ class Chorus:
     ) -> FactorModel:
         """Probe, tally, sing; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
+        require_inside(ratings, self.items)
         # A rating's level is its own; a person's may be on a record that is dropped.
         whole = ratings.over(data.items) if self.unit == "person" else data
         release = self.release(whole, spec, seed=seed, progress=progress)
@@ -98,7 +102,7 @@ class Chorus:
             )
         randomness = Randomness(seed)
         made = self._make(data, spec, spec.levels, randomness, None, progress)
-        certificate = self._certificate(spec, randomness)
+        certificate = certified(self.made(spec, randomness))
         return effects_release(data, self.items, *made[:2], certificate, made.directions)
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
@@ -109,7 +113,13 @@ class Chorus:
         """The specification (by default the table's epsilon column), if all parameters are fit."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
-        require_count("publications", self.publications)
+        parts = require_count("publications", self.publications)
+        if self.delta / parts < SMALLEST_DELTA:
+            raise ParameterError(
+                f"delta must be at least {SMALLEST_DELTA:g} for every publication, because "
+                f"{GRID_DELTA:g} of each is set aside for noise on a grid: got {self.delta!r} for "
+                f"{parts}"
+            )
         return self._tally.checked(spec)
 
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Array:
@@ -121,12 +131,14 @@ class Chorus:
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress,
+        randomness: Randomness, progress: Progress, *, history: History | None = None,
     ) -> Batch:  # fmt: skip
         """One publication: every record with what its pair has left, at most its part of it."""
         budgets = self.allowances(data, spec, spends)
         made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
-        certificate = self._certificate(spec, randomness, ledger_after=before or True)
+        parts = {"publications": self.publications, "delta": self.delta}
+        recorded_now = replace(self.made(spec, randomness), parameters=parts)
+        certificate = certified(recorded_now, history, before)
         release = effects_release(data, self.items, *made[:2], certificate, made.directions)
         # Tallies alone are pure: only the rounds need a delta.
         part = self.delta / self.publications if made.plan.factors else 0.0
@@ -175,14 +187,18 @@ class Chorus:
         kind = ByPerson if self.unit == "person" else ByRating
         return kind(self._tally, data, budget, randomness)
 
-    def _certificate(
-        self, spec: PrivacySpec, randomness: Randomness, ledger_after: Release | bool = False
-    ) -> Certificate:
-        return chorus_certificate(
-            neighbours=self.neighbours, delta=self.delta, levels=spec.describe(),
-            threshold=self._tally.declared_threshold(spec), unit=self.unit,
-            fixed_catalogue=self.items is not None, randomness=randomness,
-            publications=self.publications, ledger_after=ledger_after,
+    def made(self, spec: PrivacySpec, randomness: Randomness) -> Provenance:
+        """What bears on the promise of a release."""
+        theorem = "chorus-person" if self.unit == "person" else "chorus"
+        if self.neighbours == Neighbours.REPLACE:
+            theorem = "chorus-replace"
+        return recorded(
+            theorem, items=self.items, spec=spec, randomness=randomness,
+            threshold=self._tally.declared_threshold(spec), proven_up_to=LARGEST_EPSILON,
+            scheme="Chorus", variant="whole table", unit=self.unit, neighbours=self.neighbours,
+            personalisation="weigh", delta=self.delta,
+            sampler="discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete "
+            f"Gaussian on a grid of 2^-30, {randomness.grid_sampler}",
         )  # fmt: skip
 
     def _plan(self, purse: ByRating | ByPerson) -> Plan:

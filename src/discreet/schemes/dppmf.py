@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import (
     ParameterError,
     SpecError,
@@ -21,23 +22,25 @@ from discreet.items import Items
 from discreet.kernels.gradients import project_rows
 from discreet.kernels.least_squares import solve_huber
 from discreet.kernels.threads import row_ranges, run_ranges, thread_count
-from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
+    DATA_THRESHOLDS,
     Threshold,
     check_threshold,
     resolve_threshold,
     sample,
 )
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
 from discreet.scale import RatingScale
 from discreet.schemes.als import alternate, solve_side
-from discreet.schemes.claims import paper_certificate
 from discreet.schemes.gradient import GradientSteps, unit_rows
 from discreet.schemes.model import FactorModel, TracePoint
 from discreet.schemes.pmf import DTYPES, factor_release, over_catalogue, unit_ball_fold_in
+from discreet.schemes.recording import recorded
 
 VARIANTS = ("printed", "stated", "repaired")
 Array = NDArray[Any]
@@ -92,9 +95,13 @@ class DPPMF:
                 "specification that declares its smallest level (min_level)"
             )
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         spec.levels(data)  # refuses a level below the declared smallest
         t = float(spec.min_level)
-        return self._perturbed(data, data, t, repr(t), spec, Randomness(seed), progress)
+        return self._perturbed(data, data, t, t, spec, Randomness(seed), progress)
+
+    personal: ClassVar[bool] = False
+    """Whether every rating is served at its own level."""
 
     def check(self) -> None:
         """Refuse parameters that are out of range or do not go together."""
@@ -117,7 +124,7 @@ class DPPMF:
         return scale.largest if self.neighbours == Neighbours.ADD_REMOVE else scale.span
 
     def _perturbed(
-        self, data: Ratings, used: Ratings, t: float, shown_t: str,
+        self, data: Ratings, used: Ratings, t: float, chosen: Threshold,
         spec: PrivacySpec, randomness: Randomness, progress: Progress,
     ) -> FactorModel:  # fmt: skip
         """S2 on the records in `used`; the model knows everybody's own records in `data`."""
@@ -136,7 +143,7 @@ class DPPMF:
             V = self.minimise(used, U, t, randomness)
         else:
             V = self._minimise_huber(used, U, t, centre, randomness)
-        certificate = self.certificate(spec, shown_t, randomness)
+        certificate = self.certificate(spec, chosen, randomness)
         fold_in = unit_ball_fold_in(data.scale, self.factors)
         release = factor_release(data, self.items, V, fold_in, certificate, mean=centre)
         return FactorModel(release, data, U.astype(V.dtype, copy=False), trace, self.threads)
@@ -204,8 +211,10 @@ class DPPMF:
     def _slope(self, scale: RatingScale) -> float:
         return scale.span / 4 if self.kappa is None else self.kappa
 
-    def certificate(self, spec: PrivacySpec, shown_t: str, randomness: Randomness) -> Certificate:
-        """What a release promises; `shown_t` says the threshold without a secret."""
+    def certificate(
+        self, spec: PrivacySpec, chosen: Threshold, randomness: Randomness
+    ) -> Certificate:
+        """What a release promises; `chosen` is t, or how it was computed, which is no secret."""
         parameters: dict[str, str | int | float] = {
             name: getattr(self, name) for name in ("factors", "gamma", "k1", "lambda_u", "solver")
         }
@@ -215,16 +224,26 @@ class DPPMF:
         parameters["lambda_v"] = usual if self.lambda_v is None else self.lambda_v
         if self.variant == "repaired":
             parameters["kappa"] = "span/4" if self.kappa is None else self.kappa
-        return paper_certificate(
-            scheme="PDP-PMF" if isinstance(self, PDPPMF) else "DP-PMF",
-            variant=self.variant,
-            neighbours=self.neighbours,
-            levels=spec.describe(),
-            threshold=shown_t,
-            fixed_catalogue=self.items is not None,
-            parameters=parameters,
-            randomness=randomness,
-        )
+        declared = None if isinstance(chosen, str) else chosen
+        made = recorded(
+            self._theorem(chosen), items=self.items, spec=spec, randomness=randomness,
+            scheme="PDP-PMF" if self.personal else "DP-PMF", variant=self.variant,
+            neighbours=self.neighbours, threshold=declared,
+            threshold_rule="declared" if declared else f"{chosen} of the training levels",
+            personalisation="sample" if self.personal else "none: one level for everybody",
+            coins=self.personal, parameters=parameters,
+            sampler="uniform direction times Gamma(d), in 64-bit floating point",
+        )  # fmt: skip
+        return Certificate(made)
+
+    def _theorem(self, chosen: Threshold) -> str:
+        replaced = self.neighbours == Neighbours.REPLACE
+        if self.variant == "repaired":
+            if chosen in DATA_THRESHOLDS:
+                return "paper-data-threshold"
+            return "paper-repaired-replace" if replaced else "paper-repaired"
+        twice = replaced and self.personal  # for a replaced value the paper claims 2 epsilon
+        return f"pdp-{self.variant}-replace" if twice else f"paper-{self.variant}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,6 +257,7 @@ class PDPPMF(DPPMF):
     threshold: Threshold | None = None
     """t: a number, or the paper's "mean" or "max" over the training levels, which are never
     proven. By default "mean" as in the paper; for `repaired` the largest level offered."""
+    personal: ClassVar[bool] = True
 
     def fit(
         self,
@@ -251,13 +271,13 @@ class PDPPMF(DPPMF):
         self.check()
         spec = require_spec(spec or PrivacySpec.column())
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         levels = spec.levels(data)
         threshold = self.chosen_threshold(spec)
         t = resolve_threshold(threshold, levels)
         randomness = Randomness(seed)
         used = sample(data, levels, t, randomness, threads=self.threads)
-        shown = f"{threshold} of the training levels" if isinstance(threshold, str) else repr(t)
-        return self._perturbed(data, used, t, shown, spec, randomness, progress)
+        return self._perturbed(data, used, t, threshold, spec, randomness, progress)
 
     def check(self) -> None:
         """Refuse parameters that are out of range or do not go together."""

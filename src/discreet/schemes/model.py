@@ -11,9 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.errors import DataError
-from discreet.privacy.certificate import Neighbours
+from discreet.items import Items
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
@@ -164,6 +166,11 @@ class Publishing(Protocol):
     """What a scheme offers whose releases add to one another, within lifetime budgets."""
 
     @property
+    def items(self) -> Items | None:
+        """The public catalogue, where there is one."""
+        ...
+
+    @property
     def neighbours(self) -> Neighbours:
         """Which two data sets must look alike."""
         ...
@@ -183,7 +190,7 @@ class Publishing(Protocol):
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress,
+        randomness: Randomness, progress: Progress, *, history: History | None = None,
     ) -> Batch:  # fmt: skip
         """The next release, from what every pair has left and from the release before."""
         ...

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import (
     DataError,
     ParameterError,
@@ -18,7 +19,7 @@ from discreet.errors import (
 )
 from discreet.items import Items
 from discreet.kernels.threads import thread_count
-from discreet.privacy.certificate import Certificate, Neighbours, Status
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -29,6 +30,7 @@ from discreet.scale import RatingScale
 from discreet.schemes.als import alternate, low_centre, spectral_start
 from discreet.schemes.gradient import GradientSteps, unit_rows
 from discreet.schemes.model import FactorModel, TracePoint
+from discreet.schemes.recording import recorded
 from discreet.schemes.sgd import descend
 
 DTYPES = {"float32": np.float32, "float64": np.float64}
@@ -108,6 +110,7 @@ class PMF:
         del spec
         settings = self._settings()
         data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
         randomness = Randomness(seed)
         solve = {"als": self._by_als, "sgd": self._by_sgd, "gradient": self._by_gradient}
         mean, U, V, trace = solve[self.solver](data, settings, randomness.training, progress)
@@ -198,20 +201,11 @@ class PMF:
         return settings
 
     def _certificate(self, randomness: Randomness) -> Certificate:
-        return Certificate(
-            scheme="PMF",
-            variant=self.solver,
-            status=Status.UNPROVEN,
-            statement="No privacy: the item factors depend on every rating without any noise.",
-            theorem="docs/paper-schemes.md#pmf",
-            neighbours=Neighbours.ADD_REMOVE,
-            personalisation="none",
-            levels="none",
-            threshold="none",
-            parameters={"factors": self.factors},
-            sampler="none",
-            entropy=randomness.entropy,
-        )
+        made = recorded(
+            "pmf", items=self.items, randomness=randomness, scheme="PMF", variant=self.solver,
+            threshold_rule="none", parameters={"factors": self.factors},
+        )  # fmt: skip
+        return Certificate(made)
 
 
 class _Trained(NamedTuple):

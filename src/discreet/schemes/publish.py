@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.durable import put_in_place, remove_leftovers
+from discreet.edges import require_inside
 from discreet.errors import LedgerError, ParameterError, ReleaseError
-from discreet.privacy.certificate import Neighbours
 from discreet.privacy.ledger import LOST, RECORDED, VISIBLE, Ledger
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.ratings import Ratings
@@ -42,8 +43,10 @@ def publish(
             "whole: keep it elsewhere, as secret as the ratings"
         )
     spec, data = scheme.prepare(ratings, spec)
+    require_inside(ratings, scheme.items)
     with ledger.publishing():
         progress("publish", 0, 4)
+        ledger.check()
         finish_interrupted(ledger)
         previous = _previous(ledger, target)
         if previous is not None and previous.scale != data.scale:
@@ -54,7 +57,10 @@ def publish(
         randomness = Randomness(seed, run=len(ledger.releases()))
         spends = ledger.spends(data)
         progress("publish", 1, 4)
-        batch = scheme.publish_batch(data, spec, spends, previous, randomness, progress)
+        history = ledger.history(ledger.next_number())
+        batch = scheme.publish_batch(
+            data, spec, spends, previous, randomness, progress, history=history
+        )
         progress("publish", 2, 4)
         staged = batch.model.release.stage(target)
         certificate = Release.load(staged).certificate
@@ -102,7 +108,8 @@ def _previous(ledger: Ledger, target: Path) -> Release | None:
         raise LedgerError(
             f"{target} holds a release that {ledger.path} knows nothing of. If this ledger was "
             "restored from a backup, it has forgotten what was spent since: restore the latest "
-            "ledger. Without it, stop publishing"
+            "ledger. Without it, declare that ('discreet ledger restored'), and put back there the "
+            f"latest release that it knows, number {shown[-1].number}"
         )
     if found != shown[-1].digest:
         raise LedgerError(

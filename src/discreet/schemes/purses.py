@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.privacy.accounting import GRID_EPSILON, gaussian_mu, gaussian_weights, grid_loss
+from discreet.privacy.accounting import gaussian_mu, gaussian_weights, grid_loss, usable_mu
+from discreet.privacy.margins import (
+    GRID_EPSILON,
+    MOST_NUMBERS,
+    root_rounded_down,
+    rounded_down,
+    rounded_up,
+)
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import levelled, share_among_own
 from discreet.ratings import Crowd, Integers, Ratings
@@ -37,7 +44,7 @@ class Plan(NamedTuple):
     @property
     def share(self) -> float:
         """What is left for the rounds."""
-        return 1.0 - self.probe - self.tallies
+        return rounded_down(1 - Fraction(self.probe) - Fraction(self.tallies))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,13 +79,14 @@ class ByRating:
         counts = self.exact.sum(axis=0)
         if share == 0:
             return counts / ONE_VOTE, 0.0
-        scale = np.nextafter(ONE_VOTE / (share * self.t), np.inf)
+        scale = rounded_up(ONE_VOTE / (Fraction(share) * Fraction(self.t)))
         noisy = self.randomness.add_laplace(counts, scale, threads=self.tally.threads)
         return noisy / ONE_VOTE, 2 * (scale / ONE_VOTE) ** 2
 
     def tallies(self, share: float) -> Tallies:
         """Tallies that cost this share of every epsilon."""
-        return self.tally.noisy_tallies(self.exact, share * self.t, self.randomness)
+        t = rounded_down(Fraction(share) * Fraction(self.t))
+        return self.tally.noisy_tallies(self.exact, t, self.randomness)
 
     def counted(self, part: Ratings) -> Ratings:
         """Some people's records over the catalogue, with the level that counts for each."""
@@ -91,7 +99,7 @@ class ByRating:
 
     def rounds(self, share: float) -> float:
         """The rounds' mu for this share of every epsilon."""
-        return gaussian_mu(share * self.top, self.delta)
+        return usable_mu(share * self.top, self.delta)
 
     def typical_weights(self, share: float) -> tuple[float, float]:
         """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
@@ -108,7 +116,7 @@ class ByPerson:
 
     def __init__(self, tally: Tally, data: Crowd, budget: Budget, randomness: Randomness) -> None:
         self.tally, self.budget, self.randomness = tally, budget, randomness
-        self.mu, self.catalogue = gaussian_mu(budget.t, budget.delta), data.items
+        self.mu, self.catalogue = usable_mu(budget.t, budget.delta), data.items
         self.exact = data.held(self.counted).add_up(self._votes, (2, len(data.items)))
 
     def counted(self, part: Ratings) -> Ratings:
@@ -126,7 +134,7 @@ class ByPerson:
 
     def scale(self, share: float) -> float:
         """The noise on counts or tallies, which a person moves by PERSON_NORM votes in L2."""
-        return float(np.nextafter(PERSON_NORM * ONE_VOTE / (self.mu * math.sqrt(share)), np.inf))
+        return rounded_up(PERSON_NORM * ONE_VOTE / Fraction(self.rounds(share)))
 
     def probe(self, share: float) -> tuple[Array, float]:
         """Counts with noise that costs this share of mu^2, and the noise's variance."""
@@ -149,8 +157,8 @@ class ByPerson:
         return self.units(counted) / (PERSON_NORM * ONE_VOTE)
 
     def rounds(self, share: float) -> float:
-        """The rounds' mu for this share of mu^2."""
-        return self.mu * math.sqrt(share)
+        """The mu that this share of mu^2 buys, in the rounds as elsewhere."""
+        return root_rounded_down(Fraction(self.mu) ** 2 * Fraction(share))
 
     def typical_weights(self, share: float) -> tuple[float, float]:
         """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
@@ -160,7 +168,7 @@ class ByPerson:
 
 def check_grid(numbers: int, scale: float) -> None:
     """Whether the margin that the accounting sets aside covers so many discrete Gaussians."""
-    if grid_loss(numbers, scale) > GRID_EPSILON / 2:
+    if numbers > MOST_NUMBERS or grid_loss(numbers, scale) > GRID_EPSILON / 2:
         raise ParameterError(
             "so many items and factors, or so large an epsilon, are beyond what the proof of the "
             "discrete noise covers: choose fewer factors (factors=8) or a smaller epsilon"

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.features import Features, encode
 from discreet.ids import Ids
 from discreet.items import Items
 from discreet.kernels.sums import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
-from discreet.privacy.certificate import Certificate, Neighbours
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
+from discreet.privacy.margins import rounded_up
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
     inclusion_probability,
@@ -24,15 +28,16 @@ from discreet.privacy.personalise import (
     share_among_own,
     weigh,
 )
+from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.ratings import Crowd, Integers, Ratings
 from discreet.recommend import FoldIn
 from discreet.release import Release
-from discreet.schemes.claims import tally_certificate
 from discreet.schemes.effects import Directions, Effects, design, estimate
 from discreet.schemes.model import Batch, FactorModel
 from discreet.schemes.pmf import over_catalogue, public_items
+from discreet.schemes.recording import certified, recorded
 from discreet.tallies import ONE_VOTE, Tallies
 
 PERSONALISATIONS = ("weigh", "sample")
@@ -76,6 +81,7 @@ class Tally:
     ) -> FactorModel:
         """Tally, add noise, estimate; without a specification, the table's epsilon column."""
         spec, data = self.prepare(ratings, spec)
+        require_inside(ratings, self.items)
         # A rating's level is its own; a person's may be on a record that is dropped.
         whole = ratings.over(data.items) if self.unit == "person" else data
         release = self.release(whole, spec, seed=seed, progress=progress)
@@ -94,7 +100,8 @@ class Tally:
         progress("tally", 0, 2)
         tallies = self.noisy_tallies(self.votes(data, spec.levels, t, randomness), t, randomness)
         progress("tally", 1, 2)
-        release = self.concluded(data, tallies, spec, t, randomness)
+        certificate = certified(self.made(spec, t, randomness))
+        release = self.concluded(data, tallies, spec, t, certificate)
         progress("tally", 2, 2)
         return release
 
@@ -167,7 +174,7 @@ class Tally:
         against, in_favour = votes
         # Rounded up: a hair more noise, never less.
         whole = PERSON_VOTES if self.unit == "person" else 1
-        scale = np.nextafter(whole * ONE_VOTE / t, np.inf)
+        scale = rounded_up(whole * ONE_VOTE / Fraction(t))
         variance = np.full(len(against), 2 * (scale / ONE_VOTE) ** 2)
         if self.neighbours == Neighbours.REPLACE:
             noisy = randomness.add_laplace(in_favour, scale, threads=self.threads)
@@ -176,21 +183,23 @@ class Tally:
         return Tallies(against, in_favour, variance)
 
     def concluded(
-        self, data: Crowd, tallies: Tallies, spec: PrivacySpec, t: float, randomness: Randomness,
-        *, ledger_after: Release | bool = False,
+        self, data: Crowd, tallies: Tallies, spec: PrivacySpec, t: float, certificate: Certificate
     ) -> Release:  # fmt: skip
-        """Everything after the noise: it reads the tallies and public values alone.
-
-        With a ledger, `ledger_after` is the release before, or True for the first one.
-        """
-        certificate = tally_certificate(
-            neighbours=self.neighbours, personalisation=self.personalisation,
-            levels=spec.describe(), threshold=t, unit=self.unit,
-            fixed_catalogue=self.items is not None, randomness=randomness,
-            ledger_after=ledger_after,
-        )  # fmt: skip
+        """Everything after the noise: it reads the tallies and public values alone."""
         known = self.estimates(data, tallies, spec, t)
         return effects_release(data, self.items, tallies, known, certificate)
+
+    def made(self, spec: PrivacySpec, t: float, randomness: Randomness) -> Provenance:
+        """What bears on the promise of a release."""
+        theorem = "tally-person" if self.unit == "person" else "tally"
+        if self.neighbours == Neighbours.REPLACE:
+            theorem = "tally-replace"
+        return recorded(
+            theorem, items=self.items, spec=spec, threshold=t, randomness=randomness,
+            scheme="Tally", variant="whole table", unit=self.unit, neighbours=self.neighbours,
+            personalisation=self.personalisation, coins=self.personalisation == "sample",
+            sampler=f"discrete Laplace on a grid of 2^-20 votes, {randomness.grid_sampler}",
+        )  # fmt: skip
 
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> NDArray[np.float64]:
         """What every record may spend in the next publication: secret."""
@@ -198,7 +207,7 @@ class Tally:
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress,
+        randomness: Randomness, progress: Progress, *, history: History | None = None,
     ) -> Batch:  # fmt: skip
         """One publication: every pair is counted once, and again only if its level was raised."""
         del progress
@@ -206,7 +215,8 @@ class Tally:
         units = self.units(data, budgets, t, randomness)
         votes = np.stack(count_votes(data, units, self.threads))
         tallies = added_up(self.noisy_tallies(votes, t, randomness), before, data.items)
-        release = self.concluded(data, tallies, spec, t, randomness, ledger_after=before or True)
+        certificate = certified(self.made(spec, t, randomness), history, before)
+        release = self.concluded(data, tallies, spec, t, certificate)
         weighed = self.personalisation == "weigh"
         costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)
         model = FactorModel(release, data, threads=self.threads)

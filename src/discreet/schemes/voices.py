@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.errors import ParameterError
 from discreet.kernels.sums import add_chorus, add_voices
 from discreet.kernels.threads import blockwise, row_ranges, run_ranges, thread_count
-from discreet.privacy.certificate import Neighbours
+from discreet.privacy.margins import MOST_ITEMS, VOICE_SHAVE, root_rounded_down, rounded_up
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress
 from discreet.ratings import Crowd, Integers, Ratings
 from discreet.schemes.directions import Listener, within_the_ball
@@ -49,7 +52,13 @@ class Voices:
     ) -> None:  # fmt: skip
         self.plan, self.neighbours = plan, neighbours
         self.threads = thread_count(threads)
+        mu = Fraction(purse.rounds(plan.share))
         self.per_vote, self.ratio = purse.typical_weights(plan.share)
+        if len(data.items) > MOST_ITEMS:
+            raise ParameterError(
+                f"Chorus' rounds are proven for catalogues of at most {MOST_ITEMS:,} items: got "
+                f"{len(data.items):,}; choose factors=0, or Tally"
+            )
         # Cutting off products moves the other sums of a person by a unit each, and 64-bit
         # floating point by less: rho bounds both.
         rho = self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / SUM_UNIT
@@ -59,7 +68,7 @@ class Voices:
         def weighed(rating: Array, item: Array, weights: Array) -> Array:
             a = np.clip((rating - base[item]) / quarter, -CLIP, CLIP)
             # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
-            a *= np.maximum(weights - rho / CLIP, 0.0) * (1 - 2.0**-40)
+            a *= np.maximum(weights - rho / CLIP, 0.0) * (1 - VOICE_SHAVE)
             return np.trunc(a * UNIT)
 
         def contributions(part: Ratings) -> Contributions:
@@ -69,9 +78,9 @@ class Voices:
             return Contributions(counted, by_user, counted.in_item_order(by_user))
 
         self.contributions = data.held(contributions)
-        parts = np.ones(plan.rounds)
-        parts[-1] = 2.0  # what the last round shows is what is released
-        self.mus = purse.rounds(plan.share) * np.sqrt(parts / parts.sum())
+        # What the last round shows is what is released: it gets two parts.
+        parts = [1] * (plan.rounds - 1) + [2]
+        self.mus = [root_rounded_down(mu**2 * part / sum(parts)) for part in parts]
 
     def sing(
         self, z: Array, counts: Array, randomness: Randomness, progress: Progress
@@ -82,7 +91,7 @@ class Voices:
         for k, mu in enumerate(self.mus):
             progress("rounds", k, plan.rounds)
             fed = np.trunc(within_the_ball(z, counts) * UNIT)
-            sums, sigma = self.noisy_sums(fed, float(mu), randomness)
+            sums, sigma = self.noisy_sums(fed, mu, randomness)
             found = listener.hear(sums, sigma, fed / UNIT)
             z = found.z
         progress("rounds", plan.rounds, plan.rounds)
@@ -98,7 +107,7 @@ class Voices:
     def deviation(self, mu: float) -> float:
         """The noise of a round that is mu-GDP, in units of 2^-30."""
         moved = CLIP if self.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
-        return float(np.nextafter((moved + self.rho) / mu * SUM_UNIT, np.inf))
+        return rounded_up((Fraction(moved) + Fraction(self.rho)) * SUM_UNIT / Fraction(mu))
 
     def exact_sums(self, z: Array) -> Integers:
         """Sum over people of a_ij u_i, in integers: secret, and the same in any order."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,12 +88,16 @@ class Programs:
         finally:
             self._previewing.release()
 
-    def import_table(self, what: str, content: Path, *, replace: bool = False) -> dict[str, Any]:
-        """Import an item table or a ratings table."""
+    def import_table(
+        self, what: str, content: Path, *, replace: bool = False, public_columns: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Import an item table, with the columns that the operator vouches for, or a ratings
+        table."""
         if not self._importing.acquire(blocking=False):
             raise Problem(409, "importing", "another table is being imported: wait for it")
         try:
-            words = [what, *(["--replace"] if replace else []), str(content)]
+            vouched = [f"--public-column={name}" for name in public_columns]
+            words = [what, *(["--replace"] if replace else []), *vouched, str(content)]
             result = self._run(words, IMPORT_SECONDS)
         finally:
             self._importing.release()

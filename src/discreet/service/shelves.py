@@ -54,6 +54,11 @@ class Model:
         object.__setattr__(self, "ids", [str(id_) for id_ in self.release.item_ids.values])
         object.__setattr__(self, "rows", {id_: row for row, id_ in enumerate(self.ids)})
 
+    @property
+    def protects(self) -> bool:
+        """False if this release was seeded, or one that it adds to: then it protects nobody."""
+        return not self.release.certificate.seeded
+
     def recommend(self, own: Sequence[tuple[str, float]], n: int) -> list[Pick]:
         """The n best unrated items for a person, from that person's own ratings alone."""
         known = sorted((self.rows[item], rating) for item, rating in own if item in self.rows)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import polars as pl
 from fastapi import Request
 from sqlalchemy.exc import IntegrityError
 
-from discreet.database import mark, opinions, people
+from discreet.database import erasures, generation, opinions, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
-from discreet.database.opinions import Opinion
+from discreet.database.opinions import Level, Opinion
 from discreet.database.people import Role
+from discreet.service import disclosure, words
 from discreet.service.access import Doors
-from discreet.service.disclosure import Disclosure, disclosures
+from discreet.service.disclosure import Disclosure, Record
 from discreet.service.metrics import Metrics
 from discreet.service.problems import Problem
 from discreet.service.programs import Programs
@@ -72,12 +74,11 @@ class Service:
         most = self.declared.max_level
         if epsilon is not None and not 0 < epsilon <= most:
             raise Problem(422, "level_not_offered", f"epsilon is above 0 and at most {most:g}")
+        # A change of the rating alone leaves its level as it was chosen.
+        level = Level.KEPT if epsilon is None else Level.NEW
+        new = self.declared.usual_level if epsilon is None else epsilon
         with still_there(), self.database.writing() as connection:
-            level = epsilon
-            if level is None:  # a change of the rating alone leaves its level as it was chosen
-                before = opinions.one(connection, person, item)
-                level = self.declared.usual_level if before is None else before.epsilon
-            return opinions.put(connection, person, item, rating, level)
+            return opinions.put(connection, person, item, rating, new, level=level)
 
     def take_back(self, person: str, item: str) -> None:
         """Delete a rating."""
@@ -98,13 +99,35 @@ class Service:
             own = opinions.values(connection, person)
         return model, model.recommend(own, n)
 
-    def disclosures(
-        self, person: str, own: list[Opinion], *, deleted: bool = False
+    @property
+    def protected(self) -> bool:
+        """Whether levels promise anything: not once a release was seeded."""
+        model = self.shelves.model
+        return model is None or model.protects
+
+    def levels(self) -> list[words.Level]:
+        """The levels on offer, in words that are true."""
+        return words.offered_levels(self.declared, protected=self.protected)
+
+    def about(
+        self, person: str, items: Iterable[str], rated: Mapping[str, Opinion]
     ) -> list[Disclosure]:
-        """What has left, or will leave, about these ratings, and about deleted ones if asked."""
-        catalogue = self.shelves.catalogue.ids if deleted else None
+        """What has left about these items, rated or not, and what still can."""
+        listed = pl.Series("item", items, dtype=pl.String)
         with self.database.reading() as connection:
-            return disclosures(connection, self.declared, person, own, catalogue)
+            return disclosure.about(connection, self.declared, person, listed, rated)
+
+    def record(self, person: str) -> Record:
+        """All that has left about a person, deleted ratings included."""
+        catalogue = self.shelves.catalogue.ids
+        with self.database.reading() as connection:
+            own = opinions.of(connection, person)
+            return disclosure.record(connection, self.declared, person, own, catalogue)
+
+    def restored(self) -> bool:
+        """Whether there may be ratings that entered and that the ledger does not know of."""
+        with self.database.reading() as connection:
+            return generation.was_restored(connection)
 
     def join(self) -> tuple[str, str]:
         """A new person, and their token."""
@@ -117,15 +140,19 @@ class Service:
     def new_token(self, person: str) -> str:
         """A new token for a person, in place of all others."""
         with still_there(), self.database.writing() as connection:
-            people.revoke_all(connection, person)
-            return people.issue(connection, Role.PERSON, person)
+            return people.renew(connection, person)
+
+    def begin_session(self, token: str) -> str:
+        """A browser's session for who holds this token; a problem if it has just ended."""
+        with still_there(), self.database.writing() as connection:
+            session = people.begin_session(connection, token)
+        if session is None:
+            raise Problem(401, "unknown_token", "nobody has this token any more")
+        return session
 
     def erase(self, person: str) -> None:
         """Remove all that is stored about a person but the ledger's keyed hashes."""
-        with self.database.writing() as connection:
-            people.erase(connection, person)
-        mark.note_erased(self.database, person)
-        self.database.forget()
+        erasures.erase(self.database, person)
 
 
 @contextmanager

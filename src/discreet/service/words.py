@@ -6,57 +6,68 @@ import math
 from dataclasses import dataclass
 
 from discreet.database.declaration import Declaration
+from discreet.privacy.lifetime import Loss
+from discreet.service.disclosure import Choice, Disclosure, Entered
 
 _NAMES = ((0.2, "Very private"), (0.5, "Private"), (1.5, "Open"), (math.inf, "Hardly private"))
 """Up to an epsilon: somebody who wavers can become 55%, 63%, 82% sure, or surer."""
+SEEDED = (
+    "Nothing is promised: a release of this service was made with a seed, and whoever knows the "
+    "seed can take its noise away. What has entered is not protected, nor what later releases add."
+)
+_SEEDED_IN_SHORT = "nothing is promised: a release was made with a seed."
+RESTORED = (
+    "This service was restored from a backup. What you rated after that backup was made, and lost, "
+    "may have entered a release all the same: it is not listed here, and if you have rated it "
+    "again since, it may have been counted twice, beyond what its level promises."
+)
 
 
-def surest(epsilon: float, delta: float = 0.0) -> float:
+def surest(loss: Loss) -> float:
     """How often somebody can be right who gave it an even chance before.
 
     (e^eps + delta) / (1 + e^eps); with delta = 0 also how sure they can become, whatever they see.
 
-    >>> round(surest(0.1), 3)
+    >>> round(surest(Loss(0.1)), 3)
     0.525
     """
-    return min(1.0, (1 + delta * math.exp(-epsilon)) / (1 + math.exp(-epsilon)))
+    return min(1.0, (1 + loss.delta * math.exp(-loss.epsilon)) / (1 + math.exp(-loss.epsilon)))
 
 
 @dataclass(frozen=True)
 class Level:
-    """A privacy level that the page offers."""
+    """A privacy level that is offered, and what it means for a rating on which nothing is spent."""
 
     epsilon: float
     name: str
-    in_short: str
     explained: str
 
 
-def offered_levels(declared: Declaration) -> list[Level]:
+def offered_levels(declared: Declaration, *, protected: bool) -> list[Level]:
     """The declared levels, most private first."""
     named = [_name(level) for level in declared.levels]
     return [
         Level(
             level,
             name if named.count(name) == 1 else f"{name} ({level:g})",
-            _in_short(level, declared),
-            explained(level, declared),
+            explained(Loss(level, declared.delta), protected=protected),
         )
         for level, name in zip(declared.levels, named, strict=True)
     ]
 
 
-def explained(epsilon: float, declared: Declaration) -> str:
-    """What a level promises, true as worded: docs/proofs/incremental.md.
+def explained(loss: Loss, *, protected: bool) -> str:
+    """What a loss means for one rating, true as worded: docs/proofs/incremental.md.
 
     Whether a rating is there is protected by epsilon, which of two values it has by twice that.
     """
-    delta = declared.delta
-    there = percent(surest(epsilon, delta))
-    value = percent(surest(2 * epsilon, (1 + math.exp(epsilon)) * delta))
+    if not protected:
+        return _SEEDED_IN_SHORT.capitalize()
+    either = Loss(2 * loss.epsilon, (1 + math.exp(loss.epsilon)) * loss.delta)
+    there, value = percent(surest(loss)), percent(surest(either))
     can = (
         f"can become at most {there} sure"
-        if delta == 0
+        if loss.delta == 0
         else f"can guess right in at most {there} of all cases"
     )
     return (
@@ -66,11 +77,42 @@ def explained(epsilon: float, declared: Declaration) -> str:
     )
 
 
-def _in_short(epsilon: float, declared: Declaration) -> str:
-    most = percent(surest(epsilon, declared.delta))
-    if declared.delta == 0:
-        return f"somebody unsure whether you rated this can become {most} sure, no more"
-    return f"somebody unsure whether you rated this guesses right in {most} of all cases at most"
+def told(found: Disclosure, *, protected: bool) -> str:
+    """What all releases will ever have told about a rating, as things are."""
+    if not protected:
+        return SEEDED
+    if found.most.epsilon == 0:
+        return "Nothing has left about this, and nothing will while you do not rate it."
+    return explained(found.most, protected=True)
+
+
+def would_mean(choice: Choice, found: Disclosure, *, protected: bool) -> str:
+    """What it would mean to choose a level for this rating, given what was spent on it."""
+    if not protected:
+        return _SEEDED_IN_SHORT
+    most = percent(surest(choice.most))
+    can = (
+        f"somebody unsure whether you rated this can become {most} sure, no more"
+        if choice.most.delta == 0
+        else f"somebody unsure whether you rated this guesses right in {most} of all cases at most"
+    )
+    if found.spent.epsilon == 0:
+        return f"{can}."
+    before = "has entered" if found.entered == Entered.YES else "may have entered"
+    if choice.next.epsilon == 0:
+        return f"{can}: so much {before} before, and this level neither adds to it nor recalls it."
+    return f"{can}: with what {before} before, and what this level adds."
+
+
+def about_all(loss: Loss) -> str:
+    """What several ratings tell together."""
+    most = percent(surest(loss))
+    if loss.delta == 0:
+        return f"Who wavers between all of these and none of them can become {most} sure, no more."
+    return (
+        f"Who wavers between all of these and none of them guesses right in {most} of all cases "
+        "at most."
+    )
 
 
 def _name(epsilon: float) -> str:
@@ -81,3 +123,15 @@ def _name(epsilon: float) -> str:
 def percent(share: float) -> str:
     """For people; rounded up, because a bound must not be understated."""
     return f"{math.ceil(share * 1000 - 1e-9) / 10:g}%"
+
+
+def digits(value: float) -> str:
+    """An epsilon or a delta with three digits; rounded up likewise.
+
+    >>> digits(0.81301), digits(1e-8)
+    ('0.814', '1e-08')
+    """
+    if value <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / unit - 1e-9) * unit:.3g}"

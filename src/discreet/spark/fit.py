@@ -6,14 +6,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from discreet.edges import require_inside
 from discreet.errors import ParameterError
 from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Pairs
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release import Release
 from discreet.schemes.chorus import Chorus
-from discreet.schemes.claims import with_declared_key
 from discreet.schemes.dppmf import PDPPMF
+from discreet.schemes.recording import certified
 from discreet.schemes.tally import Tally
 from discreet.spark import sql, stated
 from discreet.spark.session import connection_lost, reported
@@ -40,6 +42,7 @@ def fit(
             f"Spark fits Tally, Chorus and PDP-PMF 'stated': got {type(scheme).__name__}"
         )
     table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
+    require_inside(table, scheme.items)
     by_record = isinstance(scheme, PDPPMF) or (
         isinstance(scheme, Tally) and scheme.unit == "rating"
     )
@@ -74,10 +77,9 @@ def _tally(
     votes = sql.votes(scheme, data, checked, t, randomness)
     progress("tally", 1, 2)
     tallies = scheme.noisy_tallies(votes, t, randomness)
-    release = scheme.concluded(data, tallies, checked, t, randomness)
-    if data.pairs_checked:
-        return release
-    return replace(release, certificate=with_declared_key(release.certificate))
+    pairs = Pairs.CHECKED if data.pairs_checked else Pairs.DECLARED
+    certificate = certified(replace(scheme.made(checked, t, randomness), pairs=pairs))
+    return scheme.concluded(data, tallies, checked, t, certificate)
 
 
 class _Described:

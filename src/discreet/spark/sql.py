@@ -16,8 +16,9 @@ import polars as pl
 from discreet.errors import SpecError
 from discreet.ids import id_series
 from discreet.privacy.hashing import derive_key
+from discreet.privacy.margins import COIN_SHAVE, WEIGHT_SHAVE
 from discreet.privacy.noise import Randomness
-from discreet.privacy.spec import ById, Groups, PrivacySpec, Uniform
+from discreet.privacy.spec import ById, Groups, PrivacySpec, Uniform, no_level
 from discreet.privacy.spec import Column as LevelColumn
 from discreet.ratings import Integers
 from discreet.schemes.tally import Tally
@@ -53,16 +54,16 @@ def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
                     "the ratings table has no epsilon column: add one, map one with "
                     "columns={'epsilon': ...}, or choose another specification"
                 )
-            level = sf.coalesce(sf.col("epsilon"), sf.lit(offer.default))
+            level = sf.coalesce(sf.col("epsilon"), sf.lit(offer.default).cast("double"))
             return _offered(spec, frame.withColumn("level", level))
         case ById():
             ids = id_series(list(spec.given), spec.what).cast(pl.String)
             given = [(id_, float(v)) for id_, v in zip(ids, spec.given.values(), strict=True)]
             rows = frame.sparkSession.createDataFrame(given, "given_id string, given double")
             same = sf.col(spec.what).cast("string") == sf.col("given_id")
-            level = sf.coalesce(sf.col("given"), sf.lit(offer.default))
+            level = sf.coalesce(sf.col("given"), sf.lit(offer.default).cast("double"))
             joined = frame.join(sf.broadcast(rows), same, "left").withColumn("level", level)
-            return joined.drop("given_id", "given")
+            return _offered(spec, joined.drop("given_id", "given"))
         case Groups():
             low, middle, top = float(offer.min_level or 0), spec.eps_m, offer.max_level
             key = sf.lit(derive_key("levels", spec.seed))  # simulated levels: nobody's own
@@ -77,13 +78,15 @@ def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
 
 
 def _offered(spec: PrivacySpec, levelled: DataFrame) -> DataFrame:
-    """The same, or an error that names a level that was not on offer."""
+    """The same, or an error that names a record without a level, or with one not on offer."""
     from pyspark.sql import functions as sf
 
     low = 0.0 if spec.min_level is None else spec.min_level
     level = sf.col("level")
     with reported():
-        bad = levelled.filter((level > spec.max_level) | (level < low)).first()
+        bad = levelled.filter(level.isNull() | (level > spec.max_level) | (level < low)).first()
+    if bad is not None and bad["level"] is None:
+        raise SpecError(no_level(bad["user"], bad["item"]))
     if bad is not None:
         raise SpecError(
             f"epsilon must be within the declared levels, {low:g} to {spec.max_level:g}: got "
@@ -101,8 +104,9 @@ def with_coins(levelled: DataFrame, t: float, randomness: Randomness) -> DataFra
     top = sf.col("run_t")
     m = sf.least(sf.col("level"), top)
     probability = sf.exp(m - top) * sf.expm1(-m) / sf.expm1(-top)
-    whole = sf.floor(probability * (1 - 2.0**-48) * 2.0**52)
-    kept = (probability >= 1) | (_uniform(sf.col("run_key")) * 2.0**52 < whole)
+    whole = sf.floor(probability * (1 - COIN_SHAVE) * 2.0**52)
+    # Below t nothing is certain, also where the quotient was rounded up to 1.
+    kept = (sf.col("level") >= top) | (_uniform(sf.col("run_key")) * 2.0**52 < whole)
     known = levelled.crossJoin(sf.broadcast(run)).withColumn("kept", kept)
     return known.drop("run_key", "run_t")
 
@@ -120,7 +124,7 @@ def votes(
     frame = with_levels(table, spec)
     if scheme.personalisation == "weigh":
         level = sf.col("level")
-        share = sf.when(level < t, level / t * (1 - 2.0**-50)).otherwise(1.0)
+        share = sf.when(level < t, level / t * (1 - WEIGHT_SHAVE)).otherwise(1.0)
         units = sf.floor(share * float(ONE_VOTE))
     else:
         frame = with_coins(frame, t, randomness)

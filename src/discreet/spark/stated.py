@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.privacy.noise import Randomness
-from discreet.privacy.personalise import resolve_threshold
+from discreet.privacy.personalise import Threshold, resolve_threshold
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.release import Release
@@ -44,7 +44,7 @@ def fit(
     spec = require_spec(spec or PrivacySpec.column())
     randomness = Randomness(seed)
     levelled = sql.with_levels(data, spec)
-    t, shown = _threshold(scheme, spec, levelled)
+    t, chosen = _threshold(scheme, spec, levelled)
     progress("people by ALS", 0, 2)
     used = with_numbers(data, levelled, t, randomness)
     try:
@@ -53,24 +53,24 @@ def fit(
         V = solve_items(scheme, data, used, people, t, randomness)
     finally:
         used.unpersist()
-    certificate = scheme.certificate(spec, shown, randomness)
+    certificate = scheme.certificate(spec, chosen, randomness)
     fold_in = unit_ball_fold_in(data.scale, scheme.factors)
     progress("items", 2, 2)
     return factor_release(data, scheme.items, V, fold_in, certificate)
 
 
-def _threshold(scheme: PDPPMF, spec: PrivacySpec, levelled: DataFrame) -> tuple[float, str]:
-    """t, and how the certificate says it: a mean or maximum of the levels is secret."""
+def _threshold(scheme: PDPPMF, spec: PrivacySpec, levelled: DataFrame) -> tuple[float, Threshold]:
+    """t, and what the certificate says of it: a mean or maximum of the levels is secret."""
     from pyspark.sql import functions as sf
 
     chosen = scheme.chosen_threshold(spec)
     if not isinstance(chosen, str):
         t = resolve_threshold(chosen, np.zeros(0))
-        return t, repr(t)
+        return t, t
     with reported():
         row = levelled.agg((sf.avg if chosen == "mean" else sf.max)("level")).first()
     assert row is not None
-    return float(row[0]), f"{chosen} of the training levels"
+    return float(row[0]), chosen
 
 
 def with_numbers(

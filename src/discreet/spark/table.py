@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from discreet.columns import choose_columns
+from discreet.edges import PerItem
 from discreet.errors import DataError, require_count
 from discreet.ids import Ids
 from discreet.ratings import Integers, Ratings
@@ -37,6 +38,8 @@ class SparkRatings:
     scale: RatingScale
     has_levels: bool
     partitions: int = field(repr=False)
+    per_item: PerItem = field(repr=False)
+    """How often each item of the table was rated, whatever the catalogue: secret."""
     pairs_checked: bool = True
     """Whether the table was searched for pairs that occur twice, or is said to have none."""
 
@@ -142,15 +145,16 @@ def spark_ratings(
     scale = RatingScale.of(scale)
     with reported():
         typed = frame.select(*_typed(frame, chosen))
-    items, count = _checked(typed, scale)
+    per_item = _checked(typed, scale)
+    count = int(per_item.counts.sum())
     table = typed.drop(_UNREADABLE)
     if not unique_pairs:
         _refuse_pairs_that_occur_twice(table)
     spread = table.sparkSession.sparkContext.defaultParallelism
     parts = max(spread, -(-count // ROWS)) if partitions is None else partitions
     return SparkRatings(
-        table, items, scale, "epsilon" in chosen, require_count("partitions", parts),
-        pairs_checked=not unique_pairs,
+        table, per_item.ids, scale, "epsilon" in chosen, require_count("partitions", parts),
+        per_item, pairs_checked=not unique_pairs,
     )  # fmt: skip
 
 
@@ -204,8 +208,8 @@ def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, s
     return found
 
 
-def _checked(table: DataFrame, scale: RatingScale) -> tuple[Ids, int]:
-    """The items and the number of ratings, if every row is in order."""
+def _checked(table: DataFrame, scale: RatingScale) -> PerItem:
+    """How often every item was rated, if every row is in order."""
     from pyspark.sql import functions as sf
 
     problems = _problems(table, scale)
@@ -214,7 +218,8 @@ def _checked(table: DataFrame, scale: RatingScale) -> tuple[Ids, int]:
         for name, (condition, _) in problems.items()
     ]
     with reported():
-        by_item = table.groupBy("item").agg(sf.count(sf.lit(1)).alias("count"), *bad).toArrow()
+        totals = sf.count(sf.lit(1)).alias("count"), sf.sum("rating").alias("sum")
+        by_item = table.groupBy("item").agg(*totals, *bad).toArrow()
     found = pl.DataFrame(pl.from_arrow(by_item))
     if found.height == 0:
         raise DataError("the ratings table is empty: it needs at least one row")
@@ -224,7 +229,7 @@ def _checked(table: DataFrame, scale: RatingScale) -> tuple[Ids, int]:
                 row = table.filter(condition).first()
             where = "" if row is None else f" (user {row['user']!r}, item {row['item']!r})"
             raise DataError(f"{words}{where}")
-    return Ids.of(found["item"], "item"), int(found["count"].sum())
+    return PerItem.of(found)
 
 
 def _refuse_pairs_that_occur_twice(table: DataFrame) -> None:

@@ -38,7 +38,7 @@ _TABLES: dict[str, Any] = {
 _REFUSALS = described(409, 413, 415)
 
 
-async def import_body(request: Request, what: str, *, replace: bool = False) -> dict[str, Any]:
+async def import_body(request: Request, what: str, **options: Any) -> dict[str, Any]:
     """Import the table that is the request's body."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind not in SUFFIXES:
@@ -50,13 +50,17 @@ async def import_body(request: Request, what: str, *, replace: bool = False) -> 
             await run_in_threadpool(file.write, part)
         file.flush()
         started = service_of(request).programs.import_table
-        return await run_in_threadpool(started, what, Path(file.name), replace=replace)
+        return await run_in_threadpool(started, what, Path(file.name), **options)
 
 
 @router.post("/items", openapi_extra=_TABLES, responses=_REFUSALS)
-async def import_items(request: Request) -> dict[str, int]:
-    """Add items to the public catalogue: a table with item, title, year, genres, ..."""
-    return await import_body(request, "items")
+async def import_items(
+    request: Request, public_column: Annotated[list[str] | None, Query()] = None
+) -> shapes.ItemsImported:
+    """Add items to the public catalogue: a table with item, title, year, genres, ... A column that
+    looks derived from ratings is left out, unless `public_column` vouches that it is public."""
+    found = await import_body(request, "items", public_columns=public_column or ())
+    return shapes.ItemsImported(**found)
 
 
 @router.post("/ratings", openapi_extra=_TABLES, responses=_REFUSALS)

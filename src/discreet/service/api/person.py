@@ -1,17 +1,23 @@
-"""One's own: ratings, recommendations, what leaves, export, erasure. No path names a person."""
+"""One's own: ratings, recommendations, what leaves, export, erasure.
+
+No URL names a person, or an item: proxies log URLs. An item is named in the body, so reading and
+deleting one rating are POSTs.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from discreet.database import opinions, people
 from discreet.database.opinions import Opinion
+from discreet.privacy.lifetime import Loss
+from discreet.service import words
 from discreet.service.api import shapes
 from discreet.service.asking import Ask
-from discreet.service.disclosure import Disclosure
+from discreet.service.disclosure import Disclosure, Record
 from discreet.service.limits import MOST_RECOMMENDATIONS
 from discreet.service.problems import Problem, described
 from discreet.service.state import Service
@@ -19,7 +25,6 @@ from discreet.service.state import Service
 router = APIRouter(
     prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429, 503)
 )
-Item = Annotated[str, Path(max_length=500, description="The item's id in the catalogue.")]
 Count = Annotated[int, Query(ge=1, le=MOST_RECOMMENDATIONS)]
 
 
@@ -42,14 +47,27 @@ async def list_ratings(ask: Ask) -> Response:
     return await ask(lambda service, person: [_rating(service, o) for o in service.own(person)])
 
 
-@router.get("/ratings/{item:path}", response_model=shapes.RatedOut, responses=described(404))
-async def read_rating(ask: Ask, item: Item) -> Response:
-    """One rating, and what has left or will leave of it."""
+@router.put("/ratings", response_model=shapes.RatedOut, responses=described(404, 413))
+async def put_rating(ask: Ask, body: shapes.RatingIn) -> Response:
+    """Give or change a rating: it counts for one's recommendations at once. A new one enters the
+    public model at the next release, within its epsilon; a change of one that has entered does not,
+    unless its epsilon is raised. Without an epsilon a change keeps the one chosen before."""
+
+    def put(service: Service, person: str) -> shapes.RatedOut:
+        opinion = service.rate(person, body.item, body.rating, body.epsilon)
+        return _rated(service, person, opinion)
+
+    return await ask(put)
+
+
+@router.post("/ratings/read", response_model=shapes.RatedOut, responses=described(404, 413))
+async def read_rating(ask: Ask, body: shapes.ItemIn) -> Response:
+    """One rating, what has left of it and what still can."""
 
     def rated(service: Service, person: str) -> shapes.RatedOut:
-        service.card(item)
+        service.card(body.item)
         with service.database.reading() as connection:
-            opinion = opinions.one(connection, person, item)
+            opinion = opinions.one(connection, person, body.item)
         if opinion is None:
             raise Problem(404, "not_rated", "you have not rated this")
         return _rated(service, person, opinion)
@@ -57,26 +75,13 @@ async def read_rating(ask: Ask, item: Item) -> Response:
     return await ask(rated)
 
 
-@router.put("/ratings/{item:path}", response_model=shapes.RatedOut, responses=described(404, 413))
-async def put_rating(ask: Ask, item: Item, body: shapes.RatingIn) -> Response:
-    """Give or change a rating: it counts for one's recommendations at once. A new one enters the
-    public model at the next release, within its epsilon; a change of one that has entered does not,
-    unless its epsilon is raised. Without an epsilon a change keeps the one chosen before."""
-
-    def put(service: Service, person: str) -> shapes.RatedOut:
-        opinion = service.rate(person, item, body.rating, body.epsilon)
-        return _rated(service, person, opinion)
-
-    return await ask(put)
-
-
-@router.delete("/ratings/{item:path}", status_code=204, responses=described(404))
-async def delete_rating(ask: Ask, item: Item) -> Response:
+@router.post("/ratings/delete", status_code=204, responses=described(404, 413))
+async def delete_rating(ask: Ask, body: shapes.ItemIn) -> Response:
     """Delete a rating. What was released of it cannot be recalled, nor its budget won back."""
 
     def delete(service: Service, person: str) -> None:
-        service.card(item)
-        service.take_back(person, item)
+        service.card(body.item)
+        service.take_back(person, body.item)
 
     return await ask(delete)
 
@@ -98,15 +103,10 @@ async def read_recommendations(ask: Ask, n: Count = 10) -> Response:
     return await ask(recommendations, quick=True)
 
 
-@router.get("/disclosures", response_model=list[shapes.DisclosureOut])
+@router.get("/disclosures", response_model=shapes.RecordOut)
 async def list_disclosures(ask: Ask) -> Response:
-    """What has left this server about oneself, or will, deleted ratings included."""
-
-    def found(service: Service, person: str) -> list[shapes.DisclosureOut]:
-        own = service.own(person)
-        return [_disclosure(one) for one in service.disclosures(person, own, deleted=True)]
-
-    return await ask(found)
+    """What has left this server about oneself, and what still can, deleted ratings included."""
+    return await ask(lambda service, person: _record(service, service.record(person)))
 
 
 @router.get("/export", response_model=shapes.ExportOut)
@@ -114,15 +114,14 @@ async def export(ask: Ask) -> Response:
     """All that is stored about oneself."""
 
     def everything(service: Service, person: str) -> shapes.ExportOut:
-        own = service.own(person)
-        found = service.disclosures(person, own, deleted=True)
+        found = service.record(person)
         with service.database.reading() as connection:
             joined = people.joined_at(connection, person)
             accesses = people.accesses(connection, person)
         return shapes.ExportOut(
-            person=person, joined_at=joined, ratings=[_rating(service, o) for o in own],
+            person=person, joined_at=joined, ratings=[_rating(service, o) for o in found.own],
             accesses=[shapes.AccessOut.model_validate(one) for one in accesses],
-            disclosures=[_disclosure(one) for one in found],
+            disclosures=_record(service, found),
         )  # fmt: skip
 
     name = 'attachment; filename="my-data.json"'
@@ -148,10 +147,35 @@ def _rating(service: Service, opinion: Opinion) -> shapes.RatingOut:
     )  # fmt: skip
 
 
-def _disclosure(found: Disclosure) -> shapes.DisclosureOut:
-    return shapes.DisclosureOut(**vars(found))
+def _loss(loss: Loss) -> shapes.LossOut:
+    return shapes.LossOut(epsilon=loss.epsilon, delta=loss.delta)
+
+
+def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
+    protected = service.protected
+    return shapes.DisclosureOut(
+        item=found.item, state=found.state, entered=found.entered, release=found.release,
+        changed_since=found.changed_since, epsilon=found.epsilon, spent=_loss(found.spent),
+        next=_loss(found.next), most=_loss(found.most), can_be_raised=found.can_be_raised,
+        explained=words.told(found, protected=protected),
+        choices=[
+            shapes.ChoiceOut(
+                level=choice.level, next=_loss(choice.next), most=_loss(choice.most),
+                explained=words.would_mean(choice, found, protected=protected),
+            )
+            for choice in found.choices
+        ],
+    )  # fmt: skip
+
+
+def _record(service: Service, found: Record) -> shapes.RecordOut:
+    return shapes.RecordOut(
+        protected=service.protected, restored=found.restored, spent=_loss(found.spent),
+        most=_loss(found.most), ratings=[_disclosure(service, one) for one in found.ratings],
+    )  # fmt: skip
 
 
 def _rated(service: Service, person: str, opinion: Opinion) -> shapes.RatedOut:
-    [found] = service.disclosures(person, [opinion])
-    return shapes.RatedOut(rating=_rating(service, opinion), disclosure=_disclosure(found))
+    [found] = service.about(person, [opinion.item], {opinion.item: opinion})
+    rating = _rating(service, opinion)
+    return shapes.RatedOut(rating=rating, disclosure=_disclosure(service, found))

@@ -7,18 +7,17 @@ import json
 import zipfile
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
 
 from discreet.database import ledger
+from discreet.privacy import encoding
 from discreet.release import CERTIFICATE
 from discreet.service.access import address, anyone, doors_of
 from discreet.service.api import shapes
-from discreet.service.limits import LONGEST_SEARCH, MOST_ITEMS
 from discreet.service.problems import Problem, described
 from discreet.service.shelves import Card
 from discreet.service.state import service_of
-from discreet.service.words import offered_levels
 
 router = APIRouter(
     prefix="/api", tags=["public"], dependencies=[Depends(anyone)], responses=described(422, 429)
@@ -31,26 +30,22 @@ def item_out(card: Card) -> shapes.ItemOut:
     return shapes.ItemOut(item=card.id, title=card.title, year=card.year, genres=list(card.genres))
 
 
-@router.get("/catalogue")
-def search_catalogue(
-    request: Request,
-    search: Annotated[str, Query(max_length=LONGEST_SEARCH)] = "",
-    offset: Annotated[int, Query(ge=0, le=10**9)] = 0,
-    limit: Annotated[int, Query(ge=1, le=MOST_ITEMS)] = 20,
-) -> shapes.ItemsOut:
-    """Search the public catalogue by title."""
-    found = service_of(request).shelves.search(search)
-    page = [item_out(card) for card in found[offset : offset + limit]]
+@router.post("/catalogue/search", responses=described(400, 413))
+def search_catalogue(request: Request, body: shapes.SearchIn) -> shapes.ItemsOut:
+    """Search the public catalogue by title. The words are in the body: proxies log URLs."""
+    found = service_of(request).shelves.search(body.words)
+    page = [item_out(card) for card in found[body.offset : body.offset + body.limit]]
     return shapes.ItemsOut(total=len(found), items=page)
 
 
 @router.get("/declaration")
 def read_declaration(request: Request) -> shapes.DeclarationOut:
     """Scale, offered levels and schedule: fixed before the first rating."""
-    declared = service_of(request).declared
+    service = service_of(request)
+    declared = service.declared
     levels = [
         shapes.LevelOut(epsilon=level.epsilon, name=level.name, explained=level.explained)
-        for level in offered_levels(declared)
+        for level in service.levels()
     ]
     return shapes.DeclarationOut(
         scale=declared.scale, levels=levels, max_epsilon=declared.max_level,
@@ -84,8 +79,10 @@ def _files(request: Request, number: int) -> dict[str, bytes]:
 
 @router.get("/releases/{number}/certificate", responses=described(404))
 def read_certificate(request: Request, number: Number) -> shapes.Certificate:
-    """What a release promises, by which theorem, under which assumptions."""
-    return dict(json.loads(_files(request, number)[CERTIFICATE]))
+    """What a release promises, by which theorem, under which assumptions: derived from how it was
+    made, also where an older version wrote the release."""
+    written = _files(request, number)[CERTIFICATE].decode()
+    return dict(json.loads(encoding.write(encoding.read(written))))
 
 
 @router.get(

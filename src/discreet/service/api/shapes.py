@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from discreet.service.disclosure import State
+from discreet.service.disclosure import Entered, State
+from discreet.service.limits import LONGEST_SEARCH, MOST_ITEMS
 
 
 class Strict(BaseModel):
@@ -22,6 +23,14 @@ class ItemOut(BaseModel):
     title: str
     year: int | None
     genres: list[str]
+
+
+class SearchIn(Strict):
+    """Words of a title, all of which must be in it; none for the whole catalogue."""
+
+    words: Annotated[str, Field(max_length=LONGEST_SEARCH)] = ""
+    offset: Annotated[int, Field(ge=0, le=10**9)] = 0
+    limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 20
 
 
 class ItemsOut(BaseModel):
@@ -73,7 +82,16 @@ class NewToken(BaseModel):
     token: str
 
 
-class RatingIn(Strict):
+Item = Annotated[str, Field(max_length=500, description="Its id.", examples=["film-0001"])]
+
+
+class ItemIn(Strict):
+    """An item of the catalogue."""
+
+    item: Item
+
+
+class RatingIn(ItemIn):
     """A rating, and how private it is; a new one without an epsilon gets the declared default."""
 
     rating: Annotated[float, Field(examples=[4])]
@@ -90,17 +108,55 @@ class RatingOut(BaseModel):
     changed_at: int
 
 
+class LossOut(BaseModel):
+    """What releases tell: smaller is less."""
+
+    epsilon: float
+    delta: float
+
+
+class ChoiceOut(BaseModel):
+    """What it would mean to choose a level for this rating, given what was spent on it."""
+
+    level: float
+    next: LossOut = Field(description="What the next release may add at this level.")
+    most: LossOut = Field(description="The most that all releases will ever have told then.")
+    explained: str
+
+
 class DisclosureOut(BaseModel):
-    """What has left, or will leave, about one rating."""
+    """What has left about one rating, and what still can."""
 
     item: str
     state: State
-    epsilon: float | None
-    spent: float
-    next: float
-    release: int | None
+    entered: Entered = Field(
+        description="Whether it has entered a release; maybe: the database was restored from a "
+        "backup, so it is charged in full."
+    )
+    release: int | None = Field(description="The latest that has counted it, where one is known.")
     changed_since: bool
+    epsilon: float | None = Field(description="Its level now; null for a deleted rating.")
+    spent: LossOut
+    next: LossOut = Field(description="What the next release may add, as things are.")
+    most: LossOut = Field(description="The most that all releases will ever have told, likewise.")
+    explained: str = Field(description="The same in plain words.")
     can_be_raised: bool
+    choices: list[ChoiceOut] = Field(description="For every level on offer.")
+
+
+class RecordOut(BaseModel):
+    """All that has left about oneself."""
+
+    protected: bool = Field(
+        description="False if a release was made with a seed: then the numbers promise nothing."
+    )
+    restored: bool = Field(
+        description="Whether the database was ever restored from a backup: what was rated after "
+        "that and lost may have entered all the same, and twice if it was rated again."
+    )
+    spent: LossOut = Field(description="For somebody who asks about all ratings at once.")
+    most: LossOut = Field(description="The most that it will ever be, as things are.")
+    ratings: list[DisclosureOut]
 
 
 class RatedOut(BaseModel):
@@ -149,7 +205,7 @@ class ExportOut(BaseModel):
     joined_at: int
     accesses: list[AccessOut]
     ratings: list[RatingOut]
-    disclosures: list[DisclosureOut]
+    disclosures: RecordOut
 
 
 class PersonIn(Strict):
@@ -166,6 +222,14 @@ class PublicationOut(BaseModel):
     ended_at: int | None
     number: int | None
     message: str
+
+
+class ItemsImported(BaseModel):
+    """What became of an item table."""
+
+    new: int
+    left_out: list[str]
+    """Columns that look derived from ratings, and that nobody vouched for."""
 
 
 class LedgerOut(BaseModel):

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from discreet.database import ledger
-from discreet.database.people import Role
+from discreet.service import words
 from discreet.service.access import LONGEST_TOKEN, address, doors_of, from_our_own_page
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import (
@@ -20,7 +20,6 @@ from discreet.service.pages.visitors import (
 )
 from discreet.service.problems import Problem
 from discreet.service.state import service_of
-from discreet.service.words import offered_levels
 
 router = APIRouter()
 
@@ -37,8 +36,8 @@ def welcome(request: Request, visitor: Visitor) -> Response:
         return RedirectResponse(home(visitor.role), 303)
     service = service_of(request)
     return render(
-        request, "welcome.html", model=service.shelves.model,
-        levels=offered_levels(service.declared), open_to_all=service.open_to_all,
+        request, "welcome.html", model=service.shelves.model, levels=service.levels(),
+        seeded=None if service.protected else words.SEEDED, open_to_all=service.open_to_all,
     )  # fmt: skip
 
 
@@ -52,7 +51,7 @@ def join(request: Request, visitor: Visitor) -> Response:
     doors.limit(doors.joining, address(request))
     person, token = service.join()
     answer = render(request, "token.html", visitor=new_visitor(person), token=token, joined=True)
-    begin_session(request, answer, Role.PERSON, person)
+    begin_session(request, answer, token)
     return answer
 
 
@@ -70,7 +69,7 @@ def signin(request: Request, token: Annotated[str, Form(max_length=LONGEST_TOKEN
     if found is None:
         return render(request, "signin.html", status=401, failed=True)
     answer = RedirectResponse(home(found.role), 303)
-    begin_session(request, answer, found.role, found.person)
+    begin_session(request, answer, token.strip())
     return answer
 
 

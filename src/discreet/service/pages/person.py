@@ -1,44 +1,100 @@
-"""A person's pages: rate, recommendations, what leaves, export, erase."""
+"""A person's pages: rate, recommendations, what leaves, export, erase.
+
+No URL of a page names an item or holds a search's words, because proxies log URLs: what somebody
+looks for is posted, and so is the page of a list.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Form, Query, Request
+from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from discreet.database.opinions import Opinion
+from discreet.service import words
 from discreet.service.access import session_cookie
-from discreet.service.disclosure import Disclosure, State
+from discreet.service.disclosure import Choice, Disclosure, State
 from discreet.service.limits import LONGEST_SEARCH
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import SignedIn, Visitor, begin_session
 from discreet.service.problems import Problem
 from discreet.service.shelves import Card
 from discreet.service.state import Service, service_of
-from discreet.service.words import offered_levels, percent, surest
 
 router = APIRouter()
 PAGE = 12
-MOST_STARS = 10
-
-Search = Annotated[str, Query(max_length=LONGEST_SEARCH)]
+MOST_POINTS = 10
 
 
-def _choices(service: Service) -> list[float]:
+@dataclass(frozen=True)
+class Option:
+    """A level as a card offers it for one rating."""
+
+    name: str
+    choice: Choice
+    means: str
+    checked: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """A card with one's rating of it, where that stands, and the levels to choose from."""
+
+    card: Card
+    own: Opinion | None
+    found: Disclosure
+    options: list[Option]
+
+
+@dataclass(frozen=True)
+class Search:
+    """What somebody looks for."""
+
+    query: str = ""
+    page: int = 1
+    mine: bool = False
+
+    def cards(self, service: Service, own: list[Opinion]) -> list[Card]:
+        """All that fits; of one's own the latest first."""
+        found = service.shelves.search(self.query)
+        if not self.mine:
+            return found
+        by_id = {card.id: card for card in found}
+        return [by_id[opinion.item] for opinion in own if opinion.item in by_id]
+
+
+def _points(service: Service) -> list[float]:
     """The ratings to choose from, if they are few and whole."""
     low, high = service.declared.scale
-    if low == int(low) and high == int(high) and high - low <= MOST_STARS:
+    if low == int(low) and high == int(high) and high - low <= MOST_POINTS:
         return [float(value) for value in range(int(low), int(high) + 1)]
     return []
 
 
-def _rows(service: Service, person: str, cards: list[Card], own: list[Opinion]) -> list[Any]:
-    """Cards with one's rating of each, and where it stands."""
+def _rows(service: Service, person: str, cards: list[Card], own: list[Opinion]) -> list[Row]:
     rated = {opinion.item: opinion for opinion in own}
-    shown = [rated[card.id] for card in cards if card.id in rated]
-    states = {found.item: found for found in service.disclosures(person, shown)}
-    return [(card, rated.get(card.id), states.get(card.id)) for card in cards]
+    found = service.about(person, [card.id for card in cards], rated)
+    names = {level.epsilon: level.name for level in service.levels()}
+    return [
+        Row(card, rated.get(card.id), one, _options(service, one, names))
+        for card, one in zip(cards, found, strict=True)
+    ]
+
+
+def _options(service: Service, found: Disclosure, names: dict[float, str]) -> list[Option]:
+    level = service.declared.usual_level if found.epsilon is None else found.epsilon
+    choices = [choice for choice in found.choices if choice.level in names or choice.level == level]
+    if found.chosen is not None and found.chosen not in choices:
+        choices.append(found.chosen)  # chosen over the API
+    return [
+        Option(
+            names.get(choice.level, f"epsilon {words.digits(choice.level)}"), choice,
+            words.would_mean(choice, found, protected=service.protected), choice.level == level,
+        )
+        for choice in choices
+    ]  # fmt: skip
 
 
 def _picks(service: Service, own: list[Opinion]) -> list[tuple[Card | None, float]] | None:
@@ -51,25 +107,52 @@ def _picks(service: Service, own: list[Opinion]) -> list[tuple[Card | None, floa
     ]
 
 
-@router.get("/rate")
-def rate_page(
-    request: Request, visitor: Visitor, person: SignedIn, q: Search = "",
-    page: Annotated[int, Query(ge=1, le=10**6)] = 1, mine: bool = False,
-) -> Response:  # fmt: skip
-    """Search and rate; recommendations beside it."""
+def _notices(service: Service) -> dict[str, Any]:
+    """What every page about levels must say first, if it is so."""
+    return {
+        "seeded": None if service.protected else words.SEEDED,
+        "restored": words.RESTORED if service.restored() else None,
+    }
+
+
+def _show(request: Request, visitor: Visitor, person: str, search: Search) -> Response:
     service = service_of(request)
     own = service.own(person)
-    found = service.shelves.search(q)
-    if mine:
-        rated = {opinion.item for opinion in own}
-        found = [card for card in found if card.id in rated]
-    cards = found[(page - 1) * PAGE : page * PAGE]
+    found, page = search.cards(service, own), search.page
+    rows = _rows(service, person, found[(page - 1) * PAGE : page * PAGE], own)
+    values: dict[str, Any] = {
+        "search": search, "total": len(found), "more": len(found) > page * PAGE, "rows": rows,
+        "points": _points(service),
+    }  # fmt: skip
+    if request.headers.get("x-part") == "yes":
+        return render(request, "found.html", visitor=visitor, **values)
     return render(
-        request, "rate.html", visitor=visitor, query=q, page=page, mine=mine, total=len(found),
-        more=len(found) > page * PAGE, rows=_rows(service, person, cards, own),
-        picks=_picks(service, own), count=len(own), choices=_choices(service),
-        levels=offered_levels(service.declared),
+        request, "rate.html", visitor=visitor, picks=_picks(service, own), count=len(own),
+        levels=service.levels(), **_notices(service), **values,
     )  # fmt: skip
+
+
+@router.get("/rate")
+def rate_page(request: Request, visitor: Visitor, person: SignedIn) -> Response:
+    """Everything there is to rate; recommendations beside it."""
+    return _show(request, visitor, person, Search())
+
+
+@router.get("/rate/mine")
+def mine_page(request: Request, visitor: Visitor, person: SignedIn) -> Response:
+    """One's own ratings, the latest first."""
+    return _show(request, visitor, person, Search(mine=True))
+
+
+@router.post("/rate/search")
+def search_page(
+    request: Request, visitor: Visitor, person: SignedIn,
+    q: Annotated[str, Form(max_length=LONGEST_SEARCH)] = "",
+    page: Annotated[int, Form(ge=1, le=10**6)] = 1,
+    mine: Annotated[bool, Form()] = False,
+) -> Response:  # fmt: skip
+    """What was looked for; with JavaScript the part that changed comes back."""
+    return _show(request, visitor, person, Search(q, page, mine))
 
 
 @router.post("/rate")
@@ -81,7 +164,6 @@ def rate(
     rating: Annotated[float | None, Form(allow_inf_nan=False)] = None,
     epsilon: Annotated[float | None, Form(allow_inf_nan=False)] = None,
     action: Annotated[str, Form(max_length=10)] = "save",
-    back: Annotated[str, Form(max_length=300)] = "/rate",
 ) -> Response:
     """Give, change or delete a rating; with JavaScript the parts that changed come back."""
     service = service_of(request)
@@ -93,12 +175,12 @@ def rate(
     else:
         service.rate(person, item, rating, epsilon)
     if request.headers.get("x-part") != "yes":
-        return RedirectResponse(back if back.startswith("/rate") else "/rate", 303)
+        return RedirectResponse("/rate/mine", 303)  # where the latest is seen first
     own = service.own(person)
     [row] = _rows(service, person, [service.card(item)], own)
     return render(
         request, "part.html", visitor=visitor, row=row, picks=_picks(service, own), count=len(own),
-        choices=_choices(service), levels=offered_levels(service.declared), back="/rate",
+        points=_points(service),
     )  # fmt: skip
 
 
@@ -106,30 +188,27 @@ def rate(
 def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Response:
     """What leaves this server about me."""
     service = service_of(request)
-    own = service.own(person)
-    found = service.disclosures(person, own, deleted=True)
+    record = service.record(person)
     return render(
-        request, "privacy.html", visitor=visitor, person=person, own=own,
-        titles={d.item: service.title(d.item) for d in found},
-        rated={opinion.item: opinion for opinion in own},
-        disclosures=sorted(found, key=_order), left=[d for d in found if d.release is not None],
-        model=service.shelves.model,
-        names={level.epsilon: level.name for level in offered_levels(service.declared)},
-        together=percent(surest(sum(d.spent for d in found if d.release is not None))),
+        request, "privacy.html", visitor=visitor, person=person, record=record,
+        titles={found.item: service.title(found.item) for found in record.ratings},
+        rated={opinion.item: opinion for opinion in record.own},
+        disclosures=sorted(record.ratings, key=_order), model=service.shelves.model,
+        names={level.epsilon: level.name for level in service.levels()},
+        about_all=words.about_all(record.spent), **_notices(service),
     )  # fmt: skip
 
 
 def _order(found: Disclosure) -> tuple[int, float]:
-    return list(State).index(found.state), -found.spent
+    return list(State).index(found.state), -found.spent.epsilon
 
 
 @router.post("/token")
 def new_token(request: Request, visitor: Visitor, person: SignedIn) -> Response:
     """A new token in place of all others; this browser stays signed in."""
-    assert visitor is not None
     token = service_of(request).new_token(person)
     answer = render(request, "token.html", visitor=visitor, token=token, joined=False)
-    begin_session(request, answer, visitor.role, person)
+    begin_session(request, answer, token)
     return answer
 
 

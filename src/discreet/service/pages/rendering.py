@@ -12,7 +12,9 @@ from starlette.responses import HTMLResponse
 
 from discreet.database.connection import moment
 from discreet.database.people import Bearer
+from discreet.privacy.lifetime import Loss
 from discreet.service.state import service_of
+from discreet.service.words import digits, percent, surest
 
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 
@@ -25,12 +27,13 @@ def _number(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _level(value: float) -> str:
-    return f"{value:.3g}"
+def _surest(loss: Loss) -> str:
+    return percent(surest(loss))
 
 
 templates.env.filters |= {
-    "moment": moment, "machine_time": _machine_time, "number": _number, "level": _level,
+    "moment": moment, "machine_time": _machine_time, "number": _number, "level": digits,
+    "surest": _surest,
 }  # fmt: skip
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 

@@ -8,10 +8,10 @@ from fastapi import Depends, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.database import people
-from discreet.database.people import SESSION, SESSION_HOURS, Bearer, Role
+from discreet.database.people import SESSION_HOURS, Bearer, Role
 from discreet.service.access import address, doors_of, session_cookie
 from discreet.service.problems import Problem
-from discreet.service.state import service_of, still_there
+from discreet.service.state import service_of
 
 
 def visitor(request: Request) -> Bearer | None:
@@ -51,11 +51,9 @@ def home(role: Role) -> str:
     return "/operator" if role == Role.OPERATOR else "/rate"
 
 
-def begin_session(request: Request, response: Response, role: Role, person: str | None) -> None:
+def begin_session(request: Request, response: Response, token: str) -> None:
     """Sign a browser in: a token of its own, which lives for hours and cannot be read there."""
-    days = SESSION_HOURS / 24
-    with still_there(), service_of(request).database.writing() as connection:
-        session = people.issue(connection, role, person, days=days, kind=SESSION)
+    session = service_of(request).begin_session(token)
     response.set_cookie(
         session_cookie(request), session, max_age=SESSION_HOURS * 3600, httponly=True,
         samesite="strict", secure=request.url.scheme == "https",

@@ -1,4 +1,5 @@
-// A little help, not needed: a rating is saved without a new page, and the list beside it follows.
+// A little help, not needed: a rating is saved without a new page, and the list beside it follows;
+// what was looked for is kept in the browser's history, never in an address.
 "use strict";
 
 const said = document.getElementById("said");
@@ -10,31 +11,46 @@ function say(text) {
   say.timer = setTimeout(() => said.classList.remove("shown"), 4000);
 }
 
-async function save(form, button) {
-  const fields = new URLSearchParams(new FormData(form, button));
-  const answer = await fetch(form.getAttribute("action"), {
-    method: "POST",
-    headers: { "X-Part": "yes" },
-    body: fields,
-  });
+// A part of a page in answer to a form; null if there is none, and why was said.
+async function part(action, fields) {
+  const answer = await fetch(action, { method: "POST", headers: { "X-Part": "yes" }, body: fields });
   if (answer.status === 401) {
     location.assign("/signin");
-    return;
+    return null;
   }
   const text = await answer.text();
-  if (!answer.ok) {
-    say(reason(text));
-    return;
-  }
-  const parts = new DOMParser().parseFromString(text, "text/html");
+  if (answer.ok) return new DOMParser().parseFromString(text, "text/html");
+  say(reason(text));
+  return null;
+}
+
+async function save(form, button) {
+  const parts = await part("/rate", new URLSearchParams(new FormData(form, button)));
+  if (!parts) return;
   const card = parts.querySelector("li.card");
-  card.querySelector("input[name=back]").value = fields.get("back");
   form.closest("li.card").replaceWith(card);
   document.getElementById("picks").replaceWith(parts.getElementById("picks"));
   card.querySelector("button").focus({ preventScroll: true });
   const title = card.querySelector("h3").textContent;
   say(button.value === "delete" ? `Your rating of ${title} is deleted.`
     : `Saved: ${title}.`);
+}
+
+async function search(fields) {
+  const parts = await part("/rate/search", fields);
+  if (!parts) return false;
+  document.getElementById("found").replaceWith(parts.getElementById("found"));
+  document.getElementById("q").value = fields.get("q") || "";
+  document.querySelector(".search input[name=mine]").checked = fields.get("mine") === "true";
+  return true;
+}
+
+async function look(form, button) {
+  const fields = new URLSearchParams(new FormData(form, button));
+  if (!(await search(fields))) return;
+  history.pushState(fields.toString(), "");
+  document.getElementById("found").focus({ preventScroll: true });
+  document.querySelector("form.search").scrollIntoView({ block: "nearest" });
 }
 
 function reason(text) {
@@ -45,12 +61,28 @@ function reason(text) {
   }
 }
 
+function unreachable() {
+  say("The server could not be reached: nothing was changed.");
+}
+
+const helped = { "/rate": save, "/rate/search": look };
 document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (!form.matches("form.rating") || !event.submitter) return;
+  const help = helped[event.target.getAttribute("action")];
+  if (!help || !event.submitter) return;
   event.preventDefault();
-  save(form, event.submitter).catch(() => say("The server could not be reached: nothing was saved."));
+  help(event.target, event.submitter).catch(unreachable);
 });
+
+// Back and forth, and a page that is loaded again: the browser remembers what was looked for.
+const looking = document.querySelector("form.search");
+if (looking) {
+  const again = (state) => search(new URLSearchParams(state)).catch(unreachable);
+  if (typeof history.state === "string") again(history.state);
+  else history.replaceState(new URLSearchParams(new FormData(looking)).toString(), "");
+  addEventListener("popstate", (event) => {
+    if (typeof event.state === "string") again(event.state);
+  });
+}
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) continue;

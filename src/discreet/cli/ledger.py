@@ -1,0 +1,68 @@
+"""discreet ledger: what is declared about a ledger's file that was restored or moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options as o
+from discreet.cli import parse
+from discreet.cli.operate import MOVED, NOT_MOVED
+
+LedgerArgument = Annotated[
+    Path, typer.Argument(metavar="LEDGER", help="The ledger's file; `discreet inspect` shows it.")
+]
+app = typer.Typer(
+    help="Declare what happened to a ledger's file, where publishing is refused until you do.",
+    no_args_is_help=True,
+)
+
+
+@app.command("restored")
+def restored(
+    path: LedgerArgument,
+    ratings: o.RatingsArgument,
+    after: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The latest release's number, if you know it.")
+    ] = 0,
+    columns: o.ColumnsOption = None,
+    scale: o.ScaleOption = None,
+    keep: o.KeepOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
+) -> None:
+    """After restoring an older copy: charge every rating in full, and go on.
+
+    The copy has forgotten what releases since have spent. No rating in it or in RATINGS, the table
+    that you publish, will be counted again; new ones will, also what was lost and is given again:
+    every later certificate says so. The release folder must hold the latest release that the copy
+    knows.
+
+    \b
+    Example:
+      discreet ledger restored ledger.db ratings.parquet
+    """
+    from discreet.privacy.ledger import Ledger
+
+    ledger = Ledger(path, create=False)
+    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    pairs = ledger.restored(data, after)
+    typer.echo(f"{pairs} ratings are charged in full.")
+
+
+@app.command("moved")
+def moved(path: LedgerArgument) -> None:
+    """After moving the file: declare this copy the one that goes on publishing.
+
+    Say it only of the latest state, from which nothing was published since anywhere else, nor
+    will be. Your word is named in every later certificate.
+
+    \b
+    Example:
+      discreet ledger moved ledger.db
+    """
+    from discreet.privacy.ledger import Ledger
+
+    typer.echo(MOVED if Ledger(path, create=False).moved() else NOT_MOVED)

@@ -1,0 +1,59 @@
+"""A ledger's generation: a random number that tells it from its copies, and what was declared."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from discreet.privacy.history import History, Restore
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """What a ledger keeps of its generation, within itself.
+
+    >>> Generation.of(Generation(name="5f0c", moves=("2026-11-16",)).to_dict()).moves
+    ('2026-11-16',)
+    """
+
+    name: str = field(default_factory=lambda: secrets.token_hex(16))
+    since: int = 1
+    """The first release from which on all this was recorded."""
+    restores: tuple[Restore, ...] = ()
+    moves: tuple[str, ...] = ()
+    used: int = 0
+    """No release gets a number up to this one: releases that were forgotten may have them."""
+    pending: dict[str, int] = field(default_factory=dict)
+    """Publications that were announced, by nonce: the number that each wants."""
+    place: str = ""
+    """Of the file beside it, or the server, that it was last written with."""
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> Generation:
+        """As `to_dict` has written it."""
+        restores = tuple(Restore(**one) for one in stored["restores"])
+        return cls(**{**stored, "restores": restores, "moves": tuple(stored["moves"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the words of JSON."""
+        return asdict(self)
+
+    def next_number(self, latest: int) -> int:
+        """No number is given twice, also after a restored copy."""
+        return max(latest, self.used) + 1
+
+    def history(
+        self, number: int, *, every_hours: float = 0.0, off_schedule: tuple[int, ...] = ()
+    ) -> History:
+        """What a certificate of release `number` has to know."""
+        return History(
+            release=number, generation=self.name, since=self.since, restores=self.restores,
+            moves=self.moves, every_hours=every_hours, off_schedule=off_schedule,
+        )  # fmt: skip
+
+
+def unrecorded(latest: int, used: int = 0) -> Generation:
+    """The first generation of a ledger; one with releases has a past that was not recorded."""
+    first = Generation(used=used)
+    return replace(first, since=first.next_number(latest)) if latest else first

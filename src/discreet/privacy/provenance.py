@@ -1,0 +1,113 @@
+"""Provenance: what bears on a release's promise, recorded where it happens; public, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from discreet.privacy.history import History
+from discreet.privacy.theorems import Theorem
+
+SYSTEM_ENTROPY = "operating system"
+SEEDED = "seeded: protects nobody"
+
+
+class Neighbours(StrEnum):
+    """Which two data sets must look alike."""
+
+    ADD_REMOVE = "add/remove"
+    REPLACE = "replace"
+
+
+class Catalogue(StrEnum):
+    """Where the list of items came from."""
+
+    GIVEN = "given"
+    RATED = "the rated items"
+
+
+class Pairs(StrEnum):
+    """How it is known that no pair of user and item occurs twice."""
+
+    CHECKED = "checked"
+    DECLARED = "declared by the table's keeper"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """The levels that were on offer, as declared: not those that occur."""
+
+    words: str
+    least: float | None = None
+    most: float | None = None
+    default: float | None = None
+    """Of a rating without a level of its own; None where every rating must have one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """How a release was made. What is None was not recorded, or does not apply."""
+
+    scheme: str
+    variant: str
+    theorem: Theorem
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    unit: str = "rating"
+    personalisation: str = "none"
+    """How ratings with different epsilons are served."""
+    levels: Levels = Levels(words="none")
+    threshold: float | None = None
+    """t, where it is a declared number."""
+    threshold_rule: str = "declared"
+    """How t came about, where it is not."""
+    delta: float = 0.0
+    served: float | None = None
+    """The largest epsilon that any record may have been counted with in one release."""
+    proven_up_to: float | None = None
+    """The largest such epsilon that the proof covers, where it has a limit."""
+    parameters: Mapping[str, str | int | float] = field(default_factory=dict)
+    sampler: str = "none"
+    entropy: str
+    coins: bool = False
+    """Whether records were kept or dropped by coins from a keyed hash."""
+    catalogue: Catalogue = Catalogue.GIVEN
+    columns: tuple[str, ...] | None = ()
+    """Of the item table: published, and features where they can be."""
+    vouched: tuple[str, ...] | None = ()
+    """Those of them that look derived from ratings; somebody said that they are not."""
+    pairs: Pairs = Pairs.CHECKED
+    history: History | None = None
+    """Of the ledger, for a release that adds to others."""
+    recorded: bool = True
+    """False for a release of a version that asserted its status instead of recording why."""
+
+    def after(self, before: Provenance) -> Provenance:
+        """Of a release that adds to another: whatever weakens one promise weakens both."""
+        seeded = SEEDED in (self.entropy, before.entropy)
+        rated = Catalogue.RATED in (self.catalogue, before.catalogue)
+        declared = Pairs.DECLARED in (self.pairs, before.pairs)
+        return replace(
+            self,
+            entropy=SEEDED if seeded else self.entropy,
+            catalogue=Catalogue.RATED if rated else self.catalogue,
+            pairs=Pairs.DECLARED if declared else self.pairs,
+            coins=self.coins or before.coins,
+            delta=max(self.delta, before.delta),
+            served=_largest(self.served, before.served),
+            proven_up_to=_smallest(self.proven_up_to, before.proven_up_to),
+            columns=_union(self.columns, before.columns),
+            vouched=_union(self.vouched, before.vouched),
+        )
+
+
+def _largest(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else max(one, other)
+
+
+def _smallest(one: float | None, other: float | None) -> float | None:
+    return min((limit for limit in (one, other) if limit is not None), default=None)
+
+
+def _union(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if one is None or other is None else tuple(dict.fromkeys((*other, *one)))

@@ -1,0 +1,42 @@
+"""discreet ledger: what is declared about a ledger's file."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.privacy.ledger import Ledger
+from discreet.ratings import Ratings
+from tests.privacy.ledgers import put
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "discreet", *words], text=True, capture_output=True, check=False
+    )
+
+
+def test_a_restored_or_moved_ledger_is_declared_from_the_command_line(
+    tmp_path: Path, small: Ratings
+) -> None:
+    club, copy = tmp_path / "club", tmp_path / "copy"
+    club.mkdir()
+    put(Ledger(club / "ledger.db"), small.subset(small.user < 20))
+    shutil.copytree(club, copy)
+    assert "nothing to declare" in run("ledger", "moved", str(club / "ledger.db")).stdout
+    with pytest.raises(LedgerError, match="say 'discreet ledger moved'"):
+        put(Ledger(copy / "ledger.db"), small)
+    assert "names this move" in run("ledger", "moved", str(copy / "ledger.db")).stdout
+    put(Ledger(copy / "ledger.db"), small)
+    small.to_frame().write_parquet(tmp_path / "ratings.parquet")
+    words = ["ledger", "restored", str(club / "ledger.db"), str(tmp_path / "ratings.parquet")]
+    assert run(*words, "--after", "7").stdout == f"{len(small)} ratings are charged in full.\n"
+    put(Ledger(club / "ledger.db"), small)
+    assert Ledger(club / "ledger.db").releases()[-1].number == 8
+    assert f"{len(small)} more were charged" in run("inspect", str(club / "ledger.db")).stdout
+    ended = run("ledger", "moved", str(tmp_path / "nothing.db"))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: no ledger")

@@ -1,0 +1,59 @@
+"""What the publisher sums up of the database: a rating moves it by its own level at most."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.database import opinions, people
+from discreet.database.connection import Database
+from discreet.database.declaration import establish
+from discreet.errors import DataError
+from discreet.operate.publish import Moment, declared_scheme, read_moment
+from discreet.operate.tables import add_items, add_ratings, offered
+from discreet.privacy.lifetime import Spends
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import silent
+from discreet.ratings import Ratings
+from discreet.tallies import ONE_VOTE
+from tests.databases import films
+
+
+def exact_tallies(moment: Moment, scheme: Any, kept: Any, t: float) -> Any:
+    """The votes that a publication adds, without the noise."""
+    data = moment.ratings.subset(kept)
+    spends = Spends(*(column[kept] for column in moment.spends))
+    spec = PrivacySpec.column(max_level=t)
+    batch = scheme.publish_batch(data, spec, spends, None, Randomness(0), silent)
+    tallies = batch.model.release.tallies
+    return np.stack([tallies.against, tallies.in_favour])
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_a_rating_moves_the_exact_sums_by_its_own_level_and_none_is_outside_the_catalogue(
+    database: Database, delta: float, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = establish(database, {"delta": delta})
+    add_items(database, films())
+    with database.writing() as connection:
+        people.new_person(connection, "p")
+        opinions.put(connection, "p", "100", 5.0, 1.0)
+        opinions.put(connection, "p", "101", 3.0, 0.1)
+    # A database holds ratings of its catalogue's items alone, so no level is dropped before it
+    # counts; and what it publishes protects single ratings, each at its own level.
+    outside = Ratings.from_frame(
+        small.to_frame()[:1].with_columns(item=small.items.values[:1] + 10_000)
+    )
+    with pytest.raises(DataError, match="not in the catalogue"):
+        add_ratings(database, declared, outside)
+    monkeypatch.setattr(Randomness, "add_laplace", lambda _, sums, *_a, **_k: sums)
+    moment = read_moment(database, declared)
+    scheme = declared_scheme(declared, moment.items)
+    assert scheme.unit == "rating"
+    levels = offered(declared).levels(moment.ratings)
+    everything = exact_tallies(moment, scheme, np.ones(len(levels), dtype=bool), 1.0)
+    for record, level in enumerate(levels):
+        without = exact_tallies(moment, scheme, np.arange(len(levels)) != record, 1.0)
+        moved = np.abs(everything - without).sum() / ONE_VOTE
+        assert 0.9 * level < moved <= level

@@ -1,0 +1,238 @@
+"""docs/proofs/margins.md in exact arithmetic: the noise of Tally and Chorus, voices, integers."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.kernels.sums import add_chorus, add_voices
+from discreet.privacy.certificate import Neighbours
+from discreet.privacy.margins import MOST_ITEMS, root_rounded_down, rounded_down, rounded_up
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.ratings import Ratings
+from discreet.schemes import voices as voices_module
+from discreet.schemes.chorus import PROBE, Chorus
+from discreet.schemes.effects import Effects
+from discreet.schemes.purses import PERSON_NORM, ByPerson, Plan
+from discreet.schemes.tally import PERSON_VOTES, Tally
+from discreet.schemes.voices import CLIP, FLOOR, SUM_UNIT, UNIT, Voices
+from discreet.tallies import ONE_VOTE
+from tests.conftest import random_ratings
+
+mp.mp.dps = 60
+SOME = [0.1, 0.7, 1.3, 4.0, *np.random.default_rng(0).uniform(0.01, 9, 60).tolist()]
+"""Levels, or parts of a budget."""
+
+
+@given(st.integers(1, 2**70), st.integers(1, 2**70))
+def test_numbers_are_rounded_to_the_side_that_is_asked_for(over: int, under: int) -> None:
+    """#noise-scales: the helpers, against exact fractions."""
+    exact = Fraction(over, under)
+    assert Fraction(rounded_up(exact)) >= exact >= Fraction(rounded_down(exact))
+    assert rounded_up(exact) - float(exact) <= 2 * math.ulp(float(exact))
+    root = root_rounded_down(exact)
+    assert (
+        Fraction(root) ** 2
+        <= exact
+        < Fraction(math.nextafter(root, math.inf)) ** 2 * (1 + Fraction(1, 2**51))
+    )
+
+
+def test_noise_beyond_all_numbers_is_refused() -> None:
+    with pytest.raises(ParameterError, match="an epsilon so small"):
+        rounded_up(Fraction(1 << 20) / Fraction(1e-305))
+
+
+@pytest.fixture
+def scales(monkeypatch: pytest.MonkeyPatch) -> list[Fraction]:
+    """The exact scales of all noise that is drawn, as it is drawn."""
+    drawn: list[Fraction] = []
+
+    def add(_: Any, sums: Any, scale: float, **__: Any) -> Any:
+        drawn.append(Fraction(float(scale)))
+        return sums
+
+    monkeypatch.setattr(Randomness, "add_laplace", add)
+    monkeypatch.setattr(Randomness, "add_gaussian", add)
+    return drawn
+
+
+def test_counts_and_tallies_together_cost_no_more_than_t(scales: list[Fraction]) -> None:
+    """#noise-scales: a whole vote costs N/s in each, and the plan without rounds spends it all."""
+    spec, rng = PrivacySpec.uniform(1.0), np.random.default_rng(0)
+    data = random_ratings(3, 4, 6, seed=0)
+    purse: Any = Chorus(delta=1e-6).purse(data, spec, spec.levels, Randomness(1))
+    # Where share * t is a little above a power of two, rounding it does the most harm.
+    near = 2.0 ** rng.integers(-4, 4, 400) * rng.uniform(1, 1.1, 400)
+    for t in (*SOME, *(near / PROBE).tolist(), *(near / (1 - PROBE)).tolist()):
+        scales.clear()
+        purse.t = t
+        purse.probe(PROBE)
+        purse.tallies(1 - PROBE)
+        for share, scale in zip((PROBE, 1 - PROBE), scales, strict=True):
+            assert ONE_VOTE / scale <= Fraction(share) * Fraction(t)
+        assert sum(ONE_VOTE / scale for scale in scales) <= Fraction(t)
+
+
+@pytest.mark.parametrize(("unit", "votes"), [("rating", 1), ("person", PERSON_VOTES)])
+def test_tallies_alone_cost_no_more_than_t(unit: str, votes: int, scales: list[Fraction]) -> None:
+    """#noise-scales: one quotient, rounded up."""
+    for t in SOME:
+        scales.clear()
+        Tally(unit=unit).noisy_tallies(np.zeros((2, 3), np.int64), t, Randomness(1))
+        assert votes * ONE_VOTE / scales[0] <= Fraction(t)
+
+
+class Given(ByPerson):
+    """A purse of a mu and of weights that the test chooses."""
+
+    def __init__(self, mu: float, weights: Any = 1.0) -> None:
+        self.mu, self.given = mu, weights
+
+    def counted(self, part: Ratings) -> Ratings:
+        return part
+
+    def weights(self, counted: Ratings, share: float) -> Any:
+        del share
+        return self.given * np.ones(len(counted))
+
+
+def listening(data: Ratings, plan: Plan, purse: Any, **more: Any) -> Voices:
+    """Voices whose residuals are all beyond the clip, so that weights alone decide."""
+    count = len(data.items)
+    effects = Effects(-50.0, np.zeros(count), np.ones(count))
+    return Voices(data, effects, plan, purse, **{"neighbours": Neighbours.ADD_REMOVE} | more)
+
+
+def rounds_cost(voices: Voices, moved: Fraction) -> Fraction:
+    """The sum of the squares of all rounds' mu, each of which its noise keeps."""
+    moved = (moved + Fraction(voices.rho)) * SUM_UNIT
+    for mu in voices.mus:
+        assert moved / Fraction(voices.deviation(mu)) <= Fraction(mu)
+    return sum((Fraction(mu) ** 2 for mu in voices.mus), Fraction(0))
+
+
+def test_a_person_s_noises_share_one_budget_exactly() -> None:
+    """#noise-scales: the squares of all parts of mu add up to at most mu^2."""
+    data = random_ratings(3, 4, 6, seed=0)
+    for mu in SOME:
+        purse = Given(mu)
+        plan = Plan(PROBE, (1 - PROBE) * min(mu / 10, 0.6), 2, 6)
+        scales = (Fraction(purse.scale(share)) for share in (plan.probe, plan.tallies))
+        votes = sum((PERSON_NORM * ONE_VOTE / scale) ** 2 for scale in scales)
+        for share in (plan.probe, plan.tallies, plan.share):
+            part = Fraction(mu) ** 2 * Fraction(share)
+            assert Fraction(purse.rounds(share)) ** 2 <= part
+            assert (PERSON_NORM * ONE_VOTE / Fraction(purse.scale(share))) ** 2 <= part
+        rounds = rounds_cost(listening(data, plan, purse), Fraction(CLIP))
+        assert votes + rounds <= Fraction(mu) ** 2
+
+
+@given(st.floats(0, 0.3), st.floats(0.01, 0.7))
+def test_shares_add_up_to_at_most_one(probe: float, tallies: float) -> None:
+    """#noise-scales: as exact numbers."""
+    plan = Plan(probe, tallies, 1, 1)
+    assert Fraction(probe) + Fraction(tallies) + Fraction(plan.share) <= 1
+    for paid in (0.0, PROBE):  # where no rounds follow, tallies get what the probe leaves
+        assert Fraction(paid) + Fraction(1 - paid) <= 1
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours))
+def test_the_noise_of_all_rounds_costs_their_mu_and_no_more(neighbours: Neighbours) -> None:
+    """#noise-scales: (moved + rho)/sigma, in squares, over all rounds."""
+    data, plan = random_ratings(3, 4, 6, seed=0), Plan(0.0, 0.35, 2, 6)
+    moved = Fraction(CLIP) * (1 if neighbours == Neighbours.ADD_REMOVE else 2)
+    for mu in SOME:
+        purse = Given(mu)
+        spent = rounds_cost(listening(data, plan, purse, neighbours=neighbours), moved)
+        assert spent <= Fraction(purse.rounds(plan.share)) ** 2
+
+
+@pytest.mark.parametrize("items", [1, 40, 1000])
+def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
+    """#voices: |a| + rho <= omega (X + rho), for every weight omega (1 + 2^-53)."""
+    data = random_ratings(1, items, items, seed=0)
+    rng = np.random.default_rng(1)
+    for scale in (1.0, 1e-3, 1e-6, 1e-8):
+        weights = np.where(np.arange(items) % 5 > 0, rng.uniform(0, scale, items), scale)
+        voices = listening(data, Plan(0.0, 0.35, 32, 6), Given(1.0, weights))
+        assert voices.rho >= 2 * math.sqrt(items * 32) / SUM_UNIT
+        rho, X = Fraction(voices.rho), Fraction(CLIP)
+        a = voices.contributions.state.by_user  # type: ignore[attr-defined]
+        for weight, value in zip(weights, a, strict=True):
+            omega = Fraction(weight) / (1 + Fraction(1, 2**53))
+            assert value == 0 or Fraction(abs(int(value)), UNIT) + rho <= omega * (X + rho)
+        assert scale < 1e-5 or (a != 0).any()
+
+
+@pytest.mark.parametrize("d", [1, 3, 32])
+@pytest.mark.parametrize("n", [1, 50, 9000])
+def test_a_voice_and_its_products_are_as_exact_as_rho_needs(n: int, d: int) -> None:
+    """#rho: u within (d/2 + 8) 2^-53, and every product within 1 + 2^-20 units of the exact one."""
+    rng = np.random.default_rng(n)
+    a = np.trunc(rng.choice([-1, 1], n) * CLIP * UNIT * rng.uniform(0.2, 1, n)).astype(np.int32)
+    z = rng.normal(size=(n, d))
+    z = np.trunc(z / np.linalg.norm(z, axis=1)[:, None] * UNIT)
+    U, V = np.empty((1, d)), np.empty((n, d), dtype=np.int64)
+    add_voices(0, 1, np.array([0, n]), np.arange(n, dtype=np.int32), a, z, FLOOR, U)
+    add_chorus(0, n, np.arange(n + 1), np.zeros(n, np.int32), a, U, V)
+    g = [sum(int(x) * int(y) for x, y in zip(a, z[:, f], strict=True)) for f in range(d)]
+    h = sum(int(x) ** 2 for x in a)
+    root = mp.sqrt(mp.mpf(sum(x * x for x in g)) / 2**80 + mp.mpf(h) / 2**40 + mp.mpf(FLOOR))
+    u = [mp.mpf(x) / 2**40 / root for x in g]
+    assert sum(Fraction(x) ** 2 for x in U[0]) <= 1
+    for f in range(d):
+        assert abs(mp.mpf(U[0, f]) / u[f] - 1) <= (mp.mpf(d) / 2 + 8) * mp.mpf(2) ** -53
+        for j in range(0, n, max(1, n // 40)):
+            exact = int(a[j]) * 1024 * u[f]
+            assert abs(int(V[j, f]) - exact) <= 1 + mp.mpf(2) ** -20
+            assert abs(int(V[j, f])) <= abs(exact) + mp.mpf(2) ** -20
+
+
+def test_integer_sums_of_a_billion_ratings_stay_within_64_bits() -> None:
+    """#integer-sums: the largest number that each sum can reach."""
+    most, limit = 10**9, 2**63
+    assert most * ONE_VOTE < limit // 8000
+    assert most * PERSON_VOTES * ONE_VOTE < limit // 32
+    assert most * CLIP * SUM_UNIT < limit // 8
+    block, contribution = 4096, math.ceil(CLIP * UNIT)
+    assert block * contribution * UNIT < 2**53
+    assert block * contribution**2 < 2**53
+    assert block * contribution * 1024 < 2**53
+    assert MOST_ITEMS * contribution * UNIT < limit
+
+
+def test_a_catalogue_beyond_the_proof_of_the_rounds_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(voices_module, "MOST_ITEMS", 3)
+    with pytest.raises(ParameterError, match="catalogues of at most 3 items: got 4"):
+        Chorus(delta=1e-6, factors=2).fit(random_ratings(3, 4, 12, seed=0), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "level", "message"),
+    [
+        (Chorus(delta=1e-15, factors=2), 1.0, "delta must be at least 1e-14"),
+        (Chorus(delta=1e-12, factors=2, publications=1000), 1.0, "1e-15 of each is set aside"),
+        (Chorus(delta=1e-6, factors=2), 1e-7, "needs an epsilon well above 1e-07"),
+        (Chorus(delta=1e-6, unit="person"), 1e-7, "needs an epsilon well above 1e-07"),
+    ],
+)
+def test_a_budget_that_leaves_nothing_is_named(scheme: Chorus, level: float, message: str) -> None:
+    """#gaussian-accounting: what is set aside needs something to be set aside from."""
+    with pytest.raises(ParameterError, match=message):
+        scheme.fit(random_ratings(3, 4, 12, seed=0), PrivacySpec.uniform(level), seed=1)
+
+
+def test_the_smallest_delta_still_sings() -> None:
+    scheme = Chorus(delta=1e-14, factors=1, rounds=1)
+    release = scheme.fit(random_ratings(9, 4, 30, seed=0), PrivacySpec.uniform(1.0), seed=1).release
+    assert release.certificate.delta == 1e-14
