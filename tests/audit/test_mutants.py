@@ -1,7 +1,6 @@
 """Mutants: production code broken in one place is heard, and whole again afterwards."""
 
 import os
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from discreet.audit.game import Game, play_game
 from discreet.audit.heard import ReplayedRuns, by_copy
 from discreet.audit.mutants import MUTANTS, Mutant
 from discreet.audit.routes import ThroughFit
-from discreet.audit.search import climb, starts
 from discreet.audit.transcript import CERTAIN, listen, log_ratio
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
@@ -66,12 +64,10 @@ def test_code_is_whole_again_after_a_mutant() -> None:
 def test_a_search_finds_the_break_that_one_table_hid() -> None:
     """Without h^2 the voice that all but cancels moves every sum; with it no table goes beyond."""
     scheme = Chorus(delta=0.1, rounds=1, threshold=1.0, threads=1)
-    plan, begin = chorus.plan_of(scheme, 2), starts(1.0, 1.0, 2)
-    base = chorus.ChorusRuns(scheme, begin[0], plan)
+    plan = chorus.plan_of(scheme, 2)
 
     def worst() -> float:
-        found = climb(begin, lambda person: replace(base, person=person).distance, steps=60)
-        return replace(base, person=found).distance
+        return chorus.searched(scheme, plan, 1.0, steps=60).distance
 
     whole = worst()
     allowed = plan.probe + plan.tallies + chorus.gaussian_mu(plan.share, 0.1)

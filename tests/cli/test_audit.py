@@ -10,7 +10,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
+from discreet.audit import mutants
+from discreet.cli import app
 from discreet.privacy.spec import PrivacySpec
 from discreet.ratings import Ratings
 from discreet.schemes.tally import Tally
@@ -79,6 +82,21 @@ def test_a_table_that_the_paper_s_gamma_is_not_for_is_refused(tmp_path: Path) ->
     even_table(10, 40).to_frame().write_csv(table)  # each item has 10%: far too much
     assert "gamma = 50 diverges" in refused("audit", "--paper", table, "--figure", figure)
     assert not figure.exists()
+
+
+def test_mutants_are_played_and_scored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    chosen = ("unweighted votes", "weights rounded up")
+    some = tuple(m for m in mutants.MUTANTS if m.name in chosen)
+    monkeypatch.setattr(mutants, "MUTANTS", some)
+    rows = tmp_path / "mutants.json"
+    done = CliRunner().invoke(app, ["audit", "--mutants", "--runs", "4000", "--json", str(rows)])
+    assert done.exit_code == 0, done.output
+    assert "Score: 1 of 2 mutants refuted" in done.output
+    told = done.output.replace("\n", " ")
+    assert "Too small to be heard: weights rounded up (tests/schemes/test_tally.py fails)" in told
+    assert "prove little" not in told
+    assert [row["case"] for row in json.loads(rows.read_text())] == list(chosen)
+    assert "tables of their own" in refused("audit", "--mutants", "--release", tmp_path)
 
 
 def test_what_cannot_be_audited_is_said(tmp_path: Path) -> None:

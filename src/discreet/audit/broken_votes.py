@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from discreet.audit.breaking import Change, instead
 from discreet.engines import stream
 from discreet.privacy import personalise
-from discreet.privacy.certificate import Certificate
 from discreet.privacy.ledger import Ledger
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
@@ -116,9 +115,9 @@ def counts_told() -> list[Change]:
     def made(own: Any) -> Any:
         def concluded(self: Tally, data: Any, *rest: Any, **more: Any) -> Release:
             release: Release = own(self, data, *rest, **more)
-            made = release.certificate.provenance
-            told = {**made.parameters, "ratings": len(data)}
-            return replace(release, certificate=Certificate(replace(made, parameters=told)))
+            known = release.certificate.provenance
+            told = replace(known, parameters={**known.parameters, "ratings": len(data)})
+            return replace(release, certificate=replace(release.certificate, provenance=told))
 
         return concluded
 

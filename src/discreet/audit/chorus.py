@@ -49,14 +49,27 @@ class ChorusRuns:
     """
 
     scheme: Chorus
-    person: Person
+    begin: tuple[Person, ...]
+    """Where the search begins."""
     plan: Plan
     times: int = 0
     """So many publications of a ledger; 0 for a fit without one."""
     exact: bool = False
     """Whether noise is drawn as releases draw it, which takes long; else with a seed."""
+    steps: int = 90
+    """Of the search."""
 
-    @property
+    @cached_property
+    def person(self) -> Person:
+        """The worst table and directions that the search finds, through the scheme's own code."""
+        base = replace(self, scheme=replace(self.scheme, threads=1), steps=0)
+        if self.steps == 0:
+            return self.begin[0]
+        return climb(
+            self.begin, lambda person: replace(base, begin=(person,)).distance, steps=self.steps
+        )
+
+    @cached_property
     def pair(self) -> Pair:
         """The two tables."""
         return self.person.pair
@@ -122,7 +135,7 @@ class ChorusRuns:
         )  # fmt: skip
         fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * UNIT)
         for k, mu in enumerate(voices.mus):
-            voices.noisy_sums(fed if k % 2 == 0 else -fed, float(mu), randomness)
+            voices.noisy_sums(fed if k % 2 == 0 else -fed, mu, randomness)
 
 
 def _always(budgets: Array) -> LevelsOf:
@@ -140,15 +153,12 @@ def plan_of(scheme: Chorus, d: int, tallies: float = LITTLE) -> Plan:
 
 
 def searched(
-    scheme: Chorus, plan: Plan, level: float, *, times: int = 0, exact: bool = False,
-    instead: float | None = None, steps: int = 90,
-) -> ChorusRuns:  # fmt: skip
-    """The worst tables and directions that a search finds, through the scheme's own code."""
+    scheme: Chorus, plan: Plan, level: float, *, instead: float | None = None, **more: Any
+) -> ChorusRuns:
+    """Runs on tables that are searched for as soon as they are played."""
     t, whole = scheme.threshold or 1.0, scheme.unit == "person"
     begin = starts(level, max(t, level), plan.factors, whole=whole, instead=instead)
-    base = ChorusRuns(replace(scheme, threads=1), begin[0], plan, times)
-    worst = climb(begin, lambda person: replace(base, person=person).distance, steps=steps)
-    return ChorusRuns(scheme, worst, plan, times, exact)
+    return ChorusRuns(scheme, tuple(begin), plan, **more)
 
 
 def chorus_game(case: str, runs: ChorusRuns, level: float) -> Game:

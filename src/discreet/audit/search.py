@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,7 +66,7 @@ def starts(
     return [Person(ratings, levels, z, whole, instead, items) for ratings, z in shapes]
 
 
-def climb(begin: list[Person], loss: Loss, *, steps: int = 90, seed: int = 0) -> Person:
+def climb(begin: Sequence[Person], loss: Loss, *, steps: int = 90, seed: int = 0) -> Person:
     """From every start uphill, then further from the best: the largest loss that was found."""
     rng = np.random.default_rng(seed)
     best = max((_uphill(person, loss, steps // 3, rng) for person in begin), key=loss)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from discreet.audit import chorus, fits, over_time, paper, replays, tally
 from discreet.audit.game import Finding, Game, play_game
-from discreet.audit.mutants import mutant_games
+from discreet.audit.mutants import MUTANTS, mutant_games
 from discreet.audit.neighbours import four_people
 from discreet.errors import ParameterError, require_count
 from discreet.privacy.certificate import INCREMENTAL, Certificate
@@ -123,5 +123,10 @@ def alarms(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def blunt(findings: Sequence[Finding]) -> list[Finding]:
-    """Mechanisms broken on purpose that so many runs did not refute."""
-    return [finding for finding in findings if finding.game.control and not finding.refuted]
+    """What is broken on purpose, could be heard, and was not refuted by so many runs."""
+    unheard = {mutant.name for mutant in MUTANTS if mutant.caught_by is not None}
+    return [
+        finding
+        for finding in findings
+        if finding.game.control and not finding.refuted and finding.game.case not in unheard
+    ]

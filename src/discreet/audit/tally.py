@@ -48,7 +48,7 @@ def searched_game(t: float = 1.0, unit: str = "rating") -> Game:
     level, scheme = 0.6 * t, Tally(threshold=t, unit=unit, threads=1)
     route = ThroughFit(scheme, t)
     begin = starts(level, t, 1, whole=unit == "person", items=3)
-    worst = climb(begin, lambda person: CopiedRuns(route, person.pair).distance, steps=30)
+    worst = climb(begin, lambda person: CopiedRuns(route, person.pair).distance, steps=15)
     return tally_game(Tally(unit=unit), worst.pair, "worst table found, below t", t=t)
 
 
