@@ -167,6 +167,13 @@ def test_publishing_runs_beside_serving(club: Club) -> None:
     assert certificate["digest"] == listed[1]["digest"]
 
 
+def test_the_proof_that_the_certificate_names_can_be_read_here(small_club: Club) -> None:
+    page = small_club(None, "GET", "/model", headers={"accept": "text/html"}).text
+    assert 'href="/proof"' in page
+    proof = small_club(None, "GET", "/proof").text
+    assert proof.startswith("# Releases over time")
+
+
 def test_tables_are_imported(small_club: Club) -> None:
     club = small_club
     csv = {"content-type": "text/csv"}

@@ -66,6 +66,7 @@ def certificate(value: Certificate) -> Table:
         rows += [
             ("unit", f"one {value.unit}. {value.about_sums}"),
             ("neighbours", value.neighbours),
+            ("item columns", ", ".join(value.provenance.columns or ()) or "none recorded"),
             ("levels", value.levels),
             ("personalisation", value.personalisation),
             ("threshold t", value.threshold_words),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from discreet.database import ledger
+from discreet.privacy.theorems import read_proof
 from discreet.service import words
 from discreet.service.access import LONGEST_TOKEN, address, doors_of, from_our_own_page
 from discreet.service.pages.rendering import render
@@ -88,6 +89,13 @@ def model(request: Request, visitor: Visitor) -> Response:
     return render(
         request, "model.html", visitor=visitor, model=service.shelves.model, releases=releases[::-1]
     )
+
+
+@router.get("/proof")
+def proof(request: Request) -> Response:
+    """The proof that the certificate names, as it is written."""
+    theorem = service_of(request).model().release.certificate.theorem
+    return PlainTextResponse(read_proof(theorem))
 
 
 @router.get("/api")
