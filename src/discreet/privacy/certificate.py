@@ -97,6 +97,11 @@ def _about_tables(made: Provenance) -> Iterator[_Finding]:
             f"The columns {', '.join(made.vouched)} of the item table look derived from ratings; "
             "somebody vouched that they are not."
         )
+    # An empty table is refused, for instance: then there is no release that could be close.
+    yield _Finding(
+        "The checks that tables pass when their owner reads them, without which there would be no "
+        f"release, would pass without any one {made.unit} as well."
+    )
     yield _Finding("Only the release leaves: user factors, traces and evaluation results do not.")
 
 
