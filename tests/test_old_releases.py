@@ -1,12 +1,16 @@
 """Releases of format 1, made by an earlier version on a synthetic table, load as they are."""
 
+import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import discreet as dc
 from discreet.errors import ReleaseError
+from discreet.release import CERTIFICATE, ITEMS, MODEL, _digest
 
 OLD = Path(__file__).parent / "data" / "format-1"
 
@@ -14,8 +18,8 @@ OLD = Path(__file__).parent / "data" / "format-1"
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [
-        ("tally", "proven", "columns of the item table became features was not recorded"),
-        ("tally-sample", "proven", "as good as independent"),
+        ("tally", "proven", "was made without the ratings"),
+        ("tally-sample", "conditional", "rounded too little"),
         ("tally-no-catalogue", "conditional", "no catalogue was given"),
         ("tally-seeded", "unproven", "It protects nobody"),
         ("chorus-person", "conditional", "smallest level to an item outside the catalogue"),
@@ -32,6 +36,20 @@ def test_an_old_release_loads_and_says_what_it_cannot_know(
     assert certificate.status == status
     assert words in " ".join([certificate.statement, *certificate.assumptions])
     assert len(release.recommend(["a"], [5], n=2)) == 2
+
+
+def test_columns_that_an_old_release_published_are_named() -> None:
+    release = dc.Release.load(OLD / "tally")
+    assert release.certificate.provenance.columns == ("title", "year")
+    derived = release.items.frame.with_columns(pl.lit(7).alias("sales"))
+    again = replace(release, items=dc.Items.as_published(derived))
+    files = again.files()
+    old = json.loads((OLD / "tally" / "certificate.json").read_text()) | {"digest": ""}
+    old["digest"] = _digest(json.dumps(old), {n: files[n] for n in (ITEMS, MODEL)})
+    files[CERTIFICATE] = json.dumps(old).encode()
+    certificate = dc.Release.from_files(files).certificate
+    assert certificate.status == "conditional"
+    assert any("columns sales" in text for text in certificate.assumptions)
 
 
 def test_numbers_of_old_certificates_are_numbers() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.privacy.certificate import Certificate as Certificate
     from discreet.privacy.ledger import Ledger as Ledger
     from discreet.privacy.personalise import inclusion_probability as inclusion_probability
+    from discreet.privacy.provenance import Catalogue as Catalogue
     from discreet.privacy.provenance import Neighbours as Neighbours
     from discreet.privacy.provenance import Provenance as Provenance
     from discreet.privacy.spec import PrivacySpec as PrivacySpec
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Bias": "schemes.baseline",
+    "Catalogue": "privacy.provenance",
     "Certificate": "privacy.certificate",
     "Chorus": "schemes.chorus",
     "DPPMF": "schemes.dppmf",

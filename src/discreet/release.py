@@ -9,7 +9,7 @@ import math
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.derived import looks_derived
 from discreet.durable import make_room, put_in_place, stage
 from discreet.errors import DataError, OutputError, ReleaseError, require_count
 from discreet.ids import Id, Ids
@@ -244,8 +245,25 @@ class Release:
             )
         model = _model(files[MODEL])
         families, shared_noise = model.pop("families"), model.pop("shared_noise")
-        items = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched or ())
-        return cls(**model, **items, certificate=certificate)
+        known = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched)
+        return cls(**model, **known, certificate=_with_columns(certificate, known["items"]))
+
+
+def _with_columns(certificate: Certificate, items: Items) -> Certificate:
+    """A version that did not record columns, nor ask about them, published them all the same."""
+    made = certificate.provenance
+    if made.recorded:
+        return certificate
+    schema = {name: kind for name, kind in items.frame.schema.items() if name != "item"}
+    suspects = tuple(
+        name for name, kind in schema.items() if looks_derived(name, numbers=kind.is_numeric())
+    )
+    made = replace(
+        made,
+        columns=made.columns or tuple(schema),
+        suspects=tuple(name for name in suspects if name not in made.vouched),
+    )
+    return replace(certificate, provenance=made)
 
 
 def check_target(folder: str | Path) -> None:

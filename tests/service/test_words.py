@@ -11,7 +11,7 @@ from discreet.database.declaration import Declaration
 from discreet.database.ledger import ReleaseEntry
 from discreet.privacy.lifetime import Loss
 from discreet.service import charts
-from discreet.service.words import explained, offered_levels, surest
+from discreet.service.words import Ground, explained, offered_levels, surest
 
 
 @given(st.floats(0.01, 5), st.floats(0.001, 0.999))
@@ -36,21 +36,21 @@ def test_with_a_delta_the_words_bound_how_often_a_guess_is_right(
 
 
 def test_levels_are_named_by_how_much_they_protect() -> None:
-    names = [level.name for level in offered_levels(Declaration(), protected=True)]
+    names = [level.name for level in offered_levels(Declaration(), Ground.SOUND)]
     assert names == ["Very private", "Private", "Open"]
     declared = Declaration(levels=(3, 5, 10))
-    crude = [level.name for level in offered_levels(declared, protected=True)]
+    crude = [level.name for level in offered_levels(declared, Ground.SOUND)]
     assert crude == ["Hardly private (3)", "Hardly private (5)", "Hardly private (10)"]
 
 
 def test_the_words_hold_the_numbers_rounded_up() -> None:
-    text = explained(Loss(0.1), protected=True)
+    text = explained(Loss(0.1), Ground.SOUND)
     assert "at most 52.5% sure" in text
     assert "at most 55%." in text
-    with_delta = explained(Loss(0.1, 1e-6), protected=True)
+    with_delta = explained(Loss(0.1, 1e-6), Ground.SOUND)
     assert "guess right in at most 52.5% of all cases" in with_delta
     assert "sure" not in with_delta
-    assert "at most 100%" in explained(Loss(20, 0.5), protected=True)
+    assert "at most 100%" in explained(Loss(20, 0.5), Ground.SOUND)
 
 
 def test_a_chart_of_bars_is_as_high_as_its_values() -> None:

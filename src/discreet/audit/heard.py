@@ -58,7 +58,9 @@ class CopiedRuns:
 
     @cached_property
     def _sides(self) -> tuple[list[Draw], list[Draw]]:
-        one, other = (listen(self.produce, self.pair.side(side))[0] for side in (True, False))
+        one, other = (
+            listen(self.produce, self.pair.side(side), noiseless=True)[0] for side in (True, False)
+        )
         return one, other
 
 

@@ -49,10 +49,15 @@ class OtherwiseError(Exception):
     """Another table could not have led to this transcript."""
 
 
-def listen(produce: Produce, table: Ratings) -> tuple[list[Draw], Sequence[Release]]:
-    """Run production code on a table, and hear all that it adds noise to."""
+def listen(
+    produce: Produce, table: Ratings, *, noiseless: bool = False
+) -> tuple[list[Draw], Sequence[Release]]:
+    """Run production code on a table, and hear all that it adds noise to.
+
+    Without noise nothing that follows is left to chance, as the number of factors would be.
+    """
     heard: list[Draw] = []
-    with listening(heard):
+    with listening(heard, noiseless=noiseless):
         releases = produce(table)
     return heard, releases
 
@@ -87,14 +92,18 @@ def _replayed(
 
 
 @contextmanager
-def listening(heard: list[Draw], replayed: Sequence[Draw] | None = None) -> Iterator[None]:
-    """Hear every draw; answer with those of a transcript if there is one."""
+def listening(
+    heard: list[Draw], replayed: Sequence[Draw] | None = None, *, noiseless: bool = False
+) -> Iterator[None]:
+    """Hear every draw; answer with those of a transcript if there is one, or with the sums."""
 
     def tapped(law: str) -> Callable[..., Array]:
         draw = getattr(Randomness, law)
 
         def add(self: Randomness, sums: Array, scale: float, **more: Any) -> Array:
-            if replayed is None:
+            if noiseless:
+                noisy = np.array(sums)
+            elif replayed is None:
                 noisy = draw(self, sums, scale, **more)
             else:
                 known = replayed[len(heard)] if len(heard) < len(replayed) else None

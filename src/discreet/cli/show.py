@@ -66,7 +66,7 @@ def certificate(value: Certificate) -> Table:
         rows += [
             ("unit", f"one {value.unit}. {value.about_sums}"),
             ("neighbours", value.neighbours),
-            ("item columns", ", ".join(value.provenance.columns or ()) or "none recorded"),
+            ("item columns", ", ".join(value.provenance.columns) or "none"),
             ("levels", value.levels),
             ("personalisation", value.personalisation),
             ("threshold t", value.threshold_words),

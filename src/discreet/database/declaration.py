@@ -70,6 +70,11 @@ class Declaration:
         return self.levels[-1]
 
     @property
+    def smallest_counted(self) -> float:
+        """A level below it would have no weight on the grid of votes, and wait for ever."""
+        return self.max_level * 2.0**-19
+
+    @property
     def usual_level(self) -> float:
         """The level of a rating that was given without one."""
         assert self.default_level is not None

@@ -121,7 +121,7 @@ class DatabaseKeeper(Keeper[Connection]):
 def history(connection: Connection, declared: Declaration, number: int, begun_at: int) -> History:
     """What happened up to release `number`, which begins at `begun_at`."""
     every_hours = declared.publish_every_hours
-    inside = _stored(connection, _value(GENERATION)) or unrecorded(_latest(connection))
+    inside = _inside(connection)
     query = sa.select(releases.c.number, releases.c.begun_at).order_by(releases.c.number)
     begun = [(row.number, row.begun_at) for row in connection.execute(query)]
     off = off_schedule([*begun, (number, begun_at)], every_hours)
@@ -129,20 +129,13 @@ def history(connection: Connection, declared: Declaration, number: int, begun_at
 
 
 def was_restored(connection: Connection) -> bool:
-    """Whether this database was ever declared an older copy of itself, as far as it knows.
-
-    A version that did not record restores left the numbers of the releases that were lost.
-    """
-    inside = _stored(connection, _value(GENERATION))
-    if inside is None:
-        return _skipped(connection) > 0
-    return bool(inside.restores) or 0 < inside.used < inside.since
+    """Whether this database was ever declared an older copy of itself, as far as it knows."""
+    return bool(_inside(connection).restores)
 
 
 def next_number(connection: Connection) -> int:
     """The number of the next release: no number is given twice, also after a restored copy."""
-    inside = _stored(connection, _value(GENERATION)) or Generation(used=_skipped(connection))
-    return inside.next_number(_latest(connection))
+    return _inside(connection).next_number(_latest(connection))
 
 
 def _value(name: str) -> sa.Select[tuple[Any]]:
@@ -152,6 +145,12 @@ def _value(name: str) -> sa.Select[tuple[Any]]:
 def _stored(connection: Connection, query: sa.Select[tuple[Any]]) -> Generation | None:
     found = connection.scalar(query)
     return None if found is None else Generation.of(found)
+
+
+def _inside(connection: Connection) -> Generation:
+    """As it is stored, or as the next publication will store it for an older version's database."""
+    stored = _stored(connection, _value(GENERATION))
+    return stored or unrecorded(_latest(connection), _skipped(connection))
 
 
 def _latest(connection: Connection) -> int:

@@ -162,6 +162,16 @@ def add_spends(connection: Connection, costs: Costs, number: int | None) -> None
     )
 
 
+def charge_all(connection: Connection, level: float, delta: float) -> None:
+    """Take every pair that was ever counted to have spent all it could, nobody knows where."""
+    full = {"level": level, "spent": level, "delta": delta}
+    most = {
+        name: sa.case((spends.c[name] > value, spends.c[name]), else_=value)
+        for name, value in full.items()
+    }
+    connection.execute(sa.update(spends).values(**most, release=None))
+
+
 def next_entry(number: int, certificate: Certificate, begun_at: int) -> ReleaseEntry:
     """The entry of a release that is about to be recorded."""
     what = (certificate.digest, certificate.scheme, certificate.threshold_words)

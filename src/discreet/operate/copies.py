@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import numpy as np
+from sqlalchemy.engine import Connection
 
 from discreet.database import ledger
 from discreet.database.connection import Database
@@ -33,9 +34,9 @@ def back_up(database: Database, target: Path) -> None:
 def charge_in_full(database: Database, declared: Declaration, after: int = 0) -> int:
     """After an older copy was restored: no rating in it will ever be counted again.
 
-    What was counted since the copy was made is unknown; so every pair is taken to have spent all
-    it could. Later releases get numbers above `after`, and their certificates name the restore.
-    Returns how many pairs there are.
+    What was counted since the copy was made is unknown; so every pair that it knows, also of a
+    rating that was deleted, is taken to have spent all it could. Later releases get numbers above
+    `after`, and their certificates name the restore. Returns how many ratings there are.
     """
     moment = read_moment(database, declared)
     data, spends = moment.ratings, moment.spends
@@ -47,6 +48,10 @@ def charge_in_full(database: Database, declared: Declaration, after: int = 0) ->
         np.maximum(declared.delta - spends.delta, 0.0),
         data.timestamp,
     )
-    keeper = DatabaseKeeper(database)
-    keeper.restored(lambda connection: ledger.add_spends(connection, costs, None), after)
+
+    def charge(connection: Connection) -> None:
+        ledger.add_spends(connection, costs, None)
+        ledger.charge_all(connection, declared.max_level, declared.delta)
+
+    DatabaseKeeper(database).restored(charge, after)
     return len(data)

@@ -19,12 +19,11 @@ from discreet.privacy.provenance import (
     Pairs,
     Provenance,
 )
-from discreet.privacy.theorems import Status, Theorem
+from discreet.privacy.theorems import Status, Theorem, weakest
 
 INCREMENTAL = "incremental"
 """The variant of releases that add to one another, within lifetime budgets."""
 _SEEDED = "This run was seeded: whoever knows the seed can remove the noise. It protects nobody."
-_WEAKEST_FIRST = (Status.UNPROVEN, Status.CONDITIONAL, Status.PROVEN)
 
 
 class Promise(NamedTuple):
@@ -47,7 +46,7 @@ def promise(made: Provenance) -> Promise:
     assumed = [*_about_tables(made), *_about_ledger(made), *_about_records(made)]
     refuted = [*_about_limits(made)]
     found = [finding.leaves for finding in (*assumed, *refuted)]
-    status = min((made.theorem.backing, *found), key=_WEAKEST_FIRST.index)
+    status = weakest(made.theorem.backing, *found)
     words = [finding.words for finding in assumed]
     statement = _stated(made.theorem, [finding.words for finding in refuted])
     return Promise(status, statement, (*words, *made.theorem.assumptions))
@@ -62,12 +61,14 @@ def _stated(theorem: Theorem, refuted: list[str]) -> str:
 
 def _about_limits(made: Provenance) -> Iterator[_Finding]:
     """What leaves nothing of a promise."""
-    if made.entropy == SEEDED:
+    if made.entropy != SYSTEM_ENTROPY:
         yield _Finding(_SEEDED, Status.UNPROVEN)
-    if made.proven_up_to is not None and (made.served or 0.0) > made.proven_up_to:
+    limit, served = made.proven_up_to, made.served
+    if limit is not None and (served is None or served > limit):
+        most = "any size" if served is None else f"up to {served:g}"
         yield _Finding(
-            f"Nothing is proven here: ratings were served with epsilons of up to {made.served:g}, "
-            f"and the proof of the noise covers {made.proven_up_to:g} at most.",
+            f"Nothing is proven here: ratings were served with epsilons of {most}, and the proof "
+            f"of the noise covers {limit:g} at most.",
             Status.UNPROVEN,
         )
 
@@ -90,12 +91,16 @@ def _about_tables(made: Provenance) -> Iterator[_Finding]:
             "The list of rated items is public: no catalogue was given, so it was taken from them.",
             Status.PROVEN if public else Status.CONDITIONAL,
         )
-    if made.columns is None:
-        yield _Finding("Which columns of the item table became features was not recorded.")
     if made.vouched:
         yield _Finding(
-            f"The columns {', '.join(made.vouched)} of the item table look derived from ratings; "
-            "somebody vouched that they are not."
+            f"The columns {', '.join(made.vouched)} of the item table are public, and were not "
+            "derived from ratings: somebody vouched for that."
+        )
+    if made.suspects:
+        yield _Finding(
+            f"The columns {', '.join(made.suspects)} of the item table look derived from ratings, "
+            "and are not: nobody was asked.",
+            Status.CONDITIONAL,
         )
     # An empty table is refused, for instance: then there is no release that could be close.
     yield _Finding(
@@ -113,6 +118,12 @@ def _about_records(made: Provenance) -> Iterator[_Finding]:
     if made.pairs == Pairs.DECLARED:
         yield _Finding(
             "No pair of user and item occurs twice in the table: its keeper declared so.",
+            Status.CONDITIONAL,
+        )
+    if not made.recorded and (made.coins or made.scheme == "Chorus"):
+        yield _Finding(
+            "What the version that made this release, or one that it adds to, rounded too little "
+            "may be neglected: a probability or a scale of noise by a few parts in 10^14.",
             Status.CONDITIONAL,
         )
     if not made.recorded and made.unit == "person":
@@ -152,8 +163,9 @@ def _about_ledger(made: Provenance) -> Iterator[_Finding]:
         )
     else:
         yield _Finding(
-            f"Releases came every {past.every_hours:g} hours, as was declared in advance; the time "
-            "of the first did not depend on the ratings."
+            f"Releases were declared in advance for every {past.every_hours:g} hours. None came "
+            "early, or late by more than a twentieth of that; when exactly, and when the first "
+            "came, did not depend on the ratings."
         )
     yield _Finding(ledgers.UNNOTICED)
     if past.since > 1:
@@ -165,14 +177,19 @@ def _about_ledger(made: Provenance) -> Iterator[_Finding]:
     if past.moves:
         yield _Finding(
             f"A copy went on in the ledger's place ({', '.join(past.moves)}): it was the latest, "
-            "and nothing was published from the other one since. Somebody declared so."
+            "and nothing was published from the other one since. Somebody declared so.",
+            Status.CONDITIONAL,
         )
     for restore in past.restores:
+        copy = f"On {restore.day} the ledger was restored from a copy that knew releases up to "
+        copy += f"{restore.known}."
+        if not restore.day:
+            copy = "Before that was recorded, the ledger was restored from an older copy."
         yield _Finding(
-            f"On {restore.day} the ledger was restored from a copy that knew releases up to "
-            f"{restore.known}. Ratings that were given after that copy was made, were counted in a "
+            f"{copy} Ratings that were given after that copy was made, were counted in a "
             "release that it did not know, and were given again since may have been counted again: "
-            "for these, what each such release spent adds up.",
+            "for these, what each such release spent adds up, and if one of them was seeded it has "
+            "no limit.",
             Status.CONDITIONAL,
         )
 

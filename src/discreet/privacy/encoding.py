@@ -24,7 +24,7 @@ from discreet.privacy.provenance import (
     Pairs,
     Provenance,
 )
-from discreet.privacy.theorems import THEOREMS, Status, Theorem
+from discreet.privacy.theorems import THEOREMS, Status, Theorem, weakest
 
 FORMAT = 2
 
@@ -170,8 +170,11 @@ def _record(kind: Callable[..., Any], shape: Mapping[str, Callable[[Any], Any]])
 
 
 def _theorem(**given: Any) -> Theorem:
-    """By its name, where it is one of ours: words may be said better later."""
-    return THEOREMS.get(given["name"]) or Theorem(**given)
+    """By its name, where it is one of ours: words may be said better later, never more promised."""
+    known, written = THEOREMS.get(given["name"]), Theorem(**given)
+    if known is None or weakest(known.backing, written.backing) != known.backing:
+        return written
+    return known
 
 
 _provenance = _record(
@@ -202,8 +205,9 @@ _provenance = _record(
         "entropy": _word,
         "coins": _flag,
         "catalogue": Catalogue,
-        "columns": _or_none(_words),
-        "vouched": _or_none(_words),
+        "columns": _words,
+        "vouched": _words,
+        "suspects": _words,
         "pairs": Pairs,
         "history": _or_none(
             _record(
@@ -254,8 +258,6 @@ def _from_first_format(raw: Mapping[str, Any]) -> Provenance:
         entropy=SYSTEM_ENTROPY if _word(raw["entropy"]) == SYSTEM_ENTROPY else SEEDED,
         coins="Coins from SHA-256" in assumed,
         catalogue=Catalogue.RATED if "no catalogue was given" in assumed else Catalogue.GIVEN,
-        columns=None,
-        vouched=None,
         pairs=Pairs.DECLARED if "its keeper declared so" in assumed else Pairs.CHECKED,
         recorded=False,
     )

@@ -54,6 +54,11 @@ class Generation:
 
 
 def unrecorded(latest: int, used: int = 0) -> Generation:
-    """The first generation of a ledger; one with releases has a past that was not recorded."""
-    first = Generation(used=used)
-    return replace(first, since=first.next_number(latest)) if latest else first
+    """The first generation of a ledger that an older version began.
+
+    Its past was not recorded, also where it has no release yet: it may be a copy of one that has.
+    Numbers that were `used` elsewhere tell of a restore that was declared.
+    """
+    restores = (Restore(day="", known=latest),) if used else ()
+    first = Generation(used=used, restores=restores)
+    return replace(first, since=max(first.next_number(latest), 2))

@@ -9,13 +9,14 @@ from itertools import pairwise
 HOUR = 3600 * 1000
 """In the milliseconds that times are kept in."""
 _EARLY = 60_000
-"""A release that begins less than a minute before its time is in time."""
+"""A release that begins less than a minute from its time is in time."""
 
 
 UNNOTICED = (
-    "The disk or machine that holds the ledger was not taken back to a snapshot, nor started a "
-    "second time from one, nor a PostgreSQL server from a copy of its files without recovery: "
-    "nothing would notice that."
+    "The ledger was never taken back or copied in a way that nothing could notice: by a snapshot "
+    "of its disk or machine, by starting a PostgreSQL server from a copy of its files without "
+    "recovery, by exchanging single tables or files that keep number and birth, or by a copy made "
+    "while a publication was recorded that then crashed."
 )
 """What a ledger cannot tell of itself, and a promise over time assumes."""
 
@@ -25,7 +26,7 @@ class Restore:
     """Somebody declared that a ledger is an older copy of itself."""
 
     day: str
-    """When that was declared, as 2026-11-16."""
+    """When that was declared, as 2026-11-16; empty where a version recorded no day."""
     known: int
     """The latest release that the copy knew of."""
 
@@ -60,7 +61,7 @@ class History:
 
 
 def off_schedule(begun: Sequence[tuple[int, int]], every_hours: float) -> tuple[int, ...]:
-    """Which releases came early, or half a period late; `begun` has (number, time in ms).
+    """Which releases came early, or a twentieth of a period late; `begun` has (number, ms).
 
     A release is due one period after the one before began. The first may come at any time.
 
@@ -72,6 +73,6 @@ def off_schedule(begun: Sequence[tuple[int, int]], every_hours: float) -> tuple[
     period, found = every_hours * HOUR, []
     for (_, before), (number, at) in pairwise(begun):
         late = at - before - period
-        if not -_EARLY <= late <= max(period / 2, _EARLY):
+        if not -_EARLY <= late <= max(period / 20, _EARLY):
             found.append(number)
     return tuple(found)

@@ -47,7 +47,7 @@ class Levels:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """How a release was made. What is None was not recorded, or does not apply."""
+    """How a release was made. What is None does not apply."""
 
     scheme: str
     variant: str
@@ -71,33 +71,39 @@ class Provenance:
     entropy: str
     coins: bool = False
     """Whether records were kept or dropped by coins from a keyed hash."""
-    catalogue: Catalogue = Catalogue.GIVEN
-    columns: tuple[str, ...] | None = ()
+    catalogue: Catalogue
+    columns: tuple[str, ...] = ()
     """Of the item table: published, and features where they can be."""
-    vouched: tuple[str, ...] | None = ()
-    """Those of them that look derived from ratings; somebody said that they are not."""
+    vouched: tuple[str, ...] = ()
+    """Those of them of which somebody said that they are public and not derived from ratings."""
+    suspects: tuple[str, ...] = ()
+    """Those that look derived from ratings, and of which nobody said anything: in releases of a
+    version that did not ask."""
     pairs: Pairs = Pairs.CHECKED
     history: History | None = None
     """Of the ledger, for a release that adds to others."""
     recorded: bool = True
-    """False for a release of a version that asserted its status instead of recording why."""
+    """False for a release of a version that asserted its status instead of recording why, and for
+    those that add to one."""
 
     def after(self, before: Provenance) -> Provenance:
         """Of a release that adds to another: whatever weakens one promise weakens both."""
-        seeded = SEEDED in (self.entropy, before.entropy)
+        real = self.entropy == before.entropy == SYSTEM_ENTROPY
         rated = Catalogue.RATED in (self.catalogue, before.catalogue)
         declared = Pairs.DECLARED in (self.pairs, before.pairs)
         return replace(
             self,
-            entropy=SEEDED if seeded else self.entropy,
+            entropy=SYSTEM_ENTROPY if real else SEEDED,
             catalogue=Catalogue.RATED if rated else self.catalogue,
             pairs=Pairs.DECLARED if declared else self.pairs,
             coins=self.coins or before.coins,
             delta=max(self.delta, before.delta),
             served=_largest(self.served, before.served),
             proven_up_to=_smallest(self.proven_up_to, before.proven_up_to),
-            columns=_union(self.columns, before.columns),
-            vouched=_union(self.vouched, before.vouched),
+            columns=_union(before.columns, self.columns),
+            vouched=_union(before.vouched, self.vouched),
+            suspects=_union(before.suspects, self.suspects),
+            recorded=self.recorded and before.recorded,
         )
 
 
@@ -109,5 +115,5 @@ def _smallest(one: float | None, other: float | None) -> float | None:
     return min((limit for limit in (one, other) if limit is not None), default=None)
 
 
-def _union(one: tuple[str, ...] | None, other: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    return None if one is None or other is None else tuple(dict.fromkeys((*other, *one)))
+def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))

@@ -17,6 +17,15 @@ class Status(StrEnum):
     UNPROVEN = "unproven"
 
 
+def weakest(*statuses: Status) -> Status:
+    """The one that promises least.
+
+    >>> weakest(Status.PROVEN, Status.CONDITIONAL)
+    <Status.CONDITIONAL: 'conditional'>
+    """
+    return max(statuses, key=list(Status).index)
+
+
 @dataclass(frozen=True)
 class Theorem:
     """A promise in plain words, or why there is none.

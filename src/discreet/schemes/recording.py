@@ -30,9 +30,8 @@ def recorded(
         given["levels"] = spec.on_offer
         if threshold is not None:
             given["served"] = min(threshold, spec.max_level)
-    if items is None:
-        given["catalogue"] = Catalogue.RATED
-    else:
+    given["catalogue"] = Catalogue.RATED if items is None else Catalogue.GIVEN
+    if items is not None:
         given |= {"columns": tuple(items.frame.columns[1:]), "vouched": items.vouched}
     return Provenance(theorem=THEOREMS[theorem], entropy=randomness.entropy, **given)
 

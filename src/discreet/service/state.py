@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 from fastapi import Request
@@ -22,6 +23,7 @@ from discreet.service.metrics import Metrics
 from discreet.service.problems import Problem
 from discreet.service.programs import Programs
 from discreet.service.shelves import Card, Model, Pick, Shelves
+from discreet.service.words import Ground
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +73,12 @@ class Service:
         low, high = self.declared.scale
         if not low <= rating <= high:
             raise Problem(422, "outside_scale", f"a rating is from {low:g} to {high:g}")
-        most = self.declared.max_level
-        if epsilon is not None and not 0 < epsilon <= most:
-            raise Problem(422, "level_not_offered", f"epsilon is above 0 and at most {most:g}")
+        least, most = self.declared.smallest_counted, self.declared.max_level
+        if epsilon is not None and not least <= epsilon <= most:
+            raise Problem(
+                422, "level_not_offered", f"epsilon is from {least:.1g} to {most:g}: a smaller one "
+                "would never be counted"
+            )  # fmt: skip
         # A change of the rating alone leaves its level as it was chosen.
         level = Level.KEPT if epsilon is None else Level.NEW
         new = self.declared.usual_level if epsilon is None else epsilon
@@ -100,14 +105,24 @@ class Service:
         return model, model.recommend(own, n)
 
     @property
-    def protected(self) -> bool:
-        """Whether levels promise anything: not once a release was seeded."""
+    def ground(self) -> Ground:
+        """What levels promise: nothing once a release was seeded."""
         model = self.shelves.model
-        return model is None or model.protects
+        if model is not None and not model.protects:
+            return Ground.SEEDED
+        return Ground.RESTORED if self.restored() else Ground.SOUND
+
+    def notices(self) -> dict[str, Any]:
+        """What pages have to say above all else."""
+        seeded = self.ground == Ground.SEEDED
+        return {
+            "seeded": words.SEEDED if seeded else None,
+            "restored": words.RESTORED if self.restored() else None,
+        }
 
     def levels(self) -> list[words.Level]:
         """The levels on offer, in words that are true."""
-        return words.offered_levels(self.declared, protected=self.protected)
+        return words.offered_levels(self.declared, self.ground)
 
     def about(
         self, person: str, items: Iterable[str], rated: Mapping[str, Opinion]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import StrEnum
 
 from discreet.database.declaration import Declaration
 from discreet.privacy.lifetime import Loss
@@ -21,6 +22,22 @@ RESTORED = (
     "may have entered a release all the same: it is not listed here, and if you have rated it "
     "again since, it may have been counted twice, beyond what its level promises."
 )
+
+
+_LOST = (
+    "If you rated this before, and it was lost when this service was restored from a backup, what "
+    "was told then comes on top."
+)
+
+
+class Ground(StrEnum):
+    """What all promises stand on."""
+
+    SOUND = "sound"
+    RESTORED = "restored"
+    """An older copy took the database's place: it does not know of all that was told."""
+    SEEDED = "seeded"
+    """Whoever knows the seed can take the noise away."""
 
 
 def surest(loss: Loss) -> float:
@@ -43,25 +60,25 @@ class Level:
     explained: str
 
 
-def offered_levels(declared: Declaration, *, protected: bool) -> list[Level]:
+def offered_levels(declared: Declaration, ground: Ground) -> list[Level]:
     """The declared levels, most private first."""
     named = [_name(level) for level in declared.levels]
     return [
         Level(
             level,
             name if named.count(name) == 1 else f"{name} ({level:g})",
-            explained(Loss(level, declared.delta), protected=protected),
+            explained(Loss(level, declared.delta), ground),
         )
         for level, name in zip(declared.levels, named, strict=True)
     ]
 
 
-def explained(loss: Loss, *, protected: bool) -> str:
+def explained(loss: Loss, ground: Ground) -> str:
     """What a loss means for one rating, true as worded: docs/proofs/incremental.md.
 
     Whether a rating is there is protected by epsilon, which of two values it has by twice that.
     """
-    if not protected:
+    if ground == Ground.SEEDED:
         return _SEEDED_IN_SHORT.capitalize()
     either = Loss(2 * loss.epsilon, (1 + math.exp(loss.epsilon)) * loss.delta)
     there, value = percent(surest(loss)), percent(surest(either))
@@ -70,26 +87,36 @@ def explained(loss: Loss, *, protected: bool) -> str:
         if loss.delta == 0
         else f"can guess right in at most {there} of all cases"
     )
-    return (
+    return _with_what_was_lost(
         "Even somebody who knows every other rating, and gives it an even chance that you rated "
         f"this, {can} from all that we ever publish. If they know that you rated it, and waver "
-        f"between two ratings, at most {value}."
+        f"between two ratings, at most {value}.",
+        ground,
     )
 
 
-def told(found: Disclosure, *, protected: bool) -> str:
+def _with_what_was_lost(text: str, ground: Ground) -> str:
+    return f"{text} {_LOST}" if ground == Ground.RESTORED else text
+
+
+def told(found: Disclosure, ground: Ground) -> str:
     """What all releases will ever have told about a rating, as things are."""
-    if not protected:
+    if ground == Ground.SEEDED:
         return SEEDED
     if found.most.epsilon == 0:
-        return "Nothing has left about this, and nothing will while you do not rate it."
-    return explained(found.most, protected=True)
+        nothing = "Nothing has left about this, and nothing will while you do not rate it."
+        return _with_what_was_lost(nothing, ground)
+    return explained(found.most, ground)
 
 
-def would_mean(choice: Choice, found: Disclosure, *, protected: bool) -> str:
+def would_mean(choice: Choice, found: Disclosure, ground: Ground) -> str:
     """What it would mean to choose a level for this rating, given what was spent on it."""
-    if not protected:
+    if ground == Ground.SEEDED:
         return _SEEDED_IN_SHORT
+    return _with_what_was_lost(_adds_up_to(choice, found), ground)
+
+
+def _adds_up_to(choice: Choice, found: Disclosure) -> str:
     most = percent(surest(choice.most))
     can = (
         f"somebody unsure whether you rated this can become {most} sure, no more"

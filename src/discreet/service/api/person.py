@@ -152,16 +152,16 @@ def _loss(loss: Loss) -> shapes.LossOut:
 
 
 def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
-    protected = service.protected
+    ground = service.ground
     return shapes.DisclosureOut(
         item=found.item, state=found.state, entered=found.entered, release=found.release,
         changed_since=found.changed_since, epsilon=found.epsilon, spent=_loss(found.spent),
         next=_loss(found.next), most=_loss(found.most), can_be_raised=found.can_be_raised,
-        explained=words.told(found, protected=protected),
+        explained=words.told(found, ground),
         choices=[
             shapes.ChoiceOut(
                 level=choice.level, next=_loss(choice.next), most=_loss(choice.most),
-                explained=words.would_mean(choice, found, protected=protected),
+                explained=words.would_mean(choice, found, ground),
             )
             for choice in found.choices
         ],
@@ -169,8 +169,9 @@ def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
 
 
 def _record(service: Service, found: Record) -> shapes.RecordOut:
+    protected = service.ground != words.Ground.SEEDED
     return shapes.RecordOut(
-        protected=service.protected, restored=found.restored, spent=_loss(found.spent),
+        protected=protected, restored=found.restored, spent=_loss(found.spent),
         most=_loss(found.most), ratings=[_disclosure(service, one) for one in found.ratings],
     )  # fmt: skip
 

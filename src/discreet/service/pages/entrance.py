@@ -9,7 +9,6 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from discreet.database import ledger
 from discreet.privacy.theorems import read_proof
-from discreet.service import words
 from discreet.service.access import LONGEST_TOKEN, address, doors_of, from_our_own_page
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import (
@@ -38,7 +37,7 @@ def welcome(request: Request, visitor: Visitor) -> Response:
     service = service_of(request)
     return render(
         request, "welcome.html", model=service.shelves.model, levels=service.levels(),
-        seeded=None if service.protected else words.SEEDED, open_to_all=service.open_to_all,
+        open_to_all=service.open_to_all, **service.notices(),
     )  # fmt: skip
 
 

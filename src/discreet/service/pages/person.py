@@ -77,13 +77,16 @@ def _rows(service: Service, person: str, cards: list[Card], own: list[Opinion]) 
     rated = {opinion.item: opinion for opinion in own}
     found = service.about(person, [card.id for card in cards], rated)
     names = {level.epsilon: level.name for level in service.levels()}
+    ground = service.ground
     return [
-        Row(card, rated.get(card.id), one, _options(service, one, names))
+        Row(card, rated.get(card.id), one, _options(service, one, names, ground))
         for card, one in zip(cards, found, strict=True)
     ]
 
 
-def _options(service: Service, found: Disclosure, names: dict[float, str]) -> list[Option]:
+def _options(
+    service: Service, found: Disclosure, names: dict[float, str], ground: words.Ground
+) -> list[Option]:
     level = service.declared.usual_level if found.epsilon is None else found.epsilon
     choices = [choice for choice in found.choices if choice.level in names or choice.level == level]
     if found.chosen is not None and found.chosen not in choices:
@@ -91,7 +94,7 @@ def _options(service: Service, found: Disclosure, names: dict[float, str]) -> li
     return [
         Option(
             names.get(choice.level, f"epsilon {words.digits(choice.level)}"), choice,
-            words.would_mean(choice, found, protected=service.protected), choice.level == level,
+            words.would_mean(choice, found, ground), choice.level == level,
         )
         for choice in choices
     ]  # fmt: skip
@@ -107,14 +110,6 @@ def _picks(service: Service, own: list[Opinion]) -> list[tuple[Card | None, floa
     ]
 
 
-def _notices(service: Service) -> dict[str, Any]:
-    """What every page about levels must say first, if it is so."""
-    return {
-        "seeded": None if service.protected else words.SEEDED,
-        "restored": words.RESTORED if service.restored() else None,
-    }
-
-
 def _show(request: Request, visitor: Visitor, person: str, search: Search) -> Response:
     service = service_of(request)
     own = service.own(person)
@@ -128,7 +123,7 @@ def _show(request: Request, visitor: Visitor, person: str, search: Search) -> Re
         return render(request, "found.html", visitor=visitor, **values)
     return render(
         request, "rate.html", visitor=visitor, picks=_picks(service, own), count=len(own),
-        levels=service.levels(), **_notices(service), **values,
+        levels=service.levels(), **service.notices(), **values,
     )  # fmt: skip
 
 
@@ -195,7 +190,7 @@ def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Respon
         rated={opinion.item: opinion for opinion in record.own},
         disclosures=sorted(record.ratings, key=_order), model=service.shelves.model,
         names={level.epsilon: level.name for level in service.levels()},
-        about_all=words.about_all(record.spent), **_notices(service),
+        about_all=words.about_all(record.spent), **service.notices(),
     )  # fmt: skip
 
 
