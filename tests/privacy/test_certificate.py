@@ -63,7 +63,7 @@ def history(**facts: Any) -> Provenance:
         (replace(OVER_TIME, history=None), Status.CONDITIONAL, "recorded neither"),
         (history(), Status.PROVEN, "No schedule was declared"),
         (history(every_hours=24.0, off_schedule=(2, 3)), Status.CONDITIONAL, "2, 3 came at anoth"),
-        (history(moves=("2026-11-16",)), Status.CONDITIONAL, "place (2026-11-16): it was the latest"),
+        (history(moves=("2026-11-16",)), Status.CONDITIONAL, "place (2026-11-16): it was"),
         (history(since=2), Status.CONDITIONAL, "Before release 2 the ledger was never"),
         (history(restores=(Restore(day="2026-11-16", known=1),)), Status.CONDITIONAL,
          "may have been counted again"),
