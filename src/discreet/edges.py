@@ -101,13 +101,20 @@ def check_tables(ratings: Table, items: Items) -> Match:
     """
     per_item = ratings.per_item
     found = _some_inside(match(per_item, items))
+    refuse_derived(per_item, items)
+    return found
+
+
+def refuse_derived(per_item: PerItem, items: Items) -> None:
+    """An error for a column that nobody vouched for and that orders the items as ratings do."""
+    if not len(per_item.counts):
+        return
     for column, what in _derived(per_item, items):
         raise DataError(
             f"column {column!r} of the item table orders the items almost as {what} of their "
             "ratings does: it looks derived from ratings, and it would be published. Leave it "
             f"out, or, if it is public by itself, vouch for it: {how_to_vouch(column)}"
         )
-    return found
 
 
 def require_inside(ratings: Table, items: Items | None) -> None:

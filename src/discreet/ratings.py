@@ -60,6 +60,11 @@ class Crowd(Protocol):
         """The rating scale."""
         ...
 
+    @property
+    def has_levels(self) -> bool:
+        """Whether the table has levels of its own, which people chose."""
+        ...
+
     def over(self, catalogue: Ids) -> Crowd:
         """The same, to be counted over a public catalogue.
 
@@ -95,6 +100,11 @@ class Counted:
     def scale(self) -> RatingScale:
         """The rating scale."""
         return self.table.scale
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether the table has levels of its own."""
+        return self.table.has_levels
 
     def over(self, catalogue: Ids) -> Counted:
         """The same over another catalogue."""
@@ -269,6 +279,11 @@ class Ratings:
         chosen = np.zeros(len(self.users), dtype=bool)
         chosen[np.random.default_rng(seed).choice(len(self.users), count, replace=False)] = True
         return self.subset(chosen[self.user])
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether the table has levels of its own."""
+        return self.epsilon is not None
 
     def over(self, catalogue: Ids) -> Counted:
         """All records, to be counted over a public catalogue."""

@@ -3,14 +3,20 @@
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
-from discreet.database import erasures, opinions, people
+from discreet.database import erasures, generation, ledger, opinions, people
 from discreet.database.connection import Database
+from discreet.database.declaration import establish
+from discreet.database.pairs import hashes_of_one
+from discreet.database.schema import settings
 from discreet.errors import DiscreetError, LedgerError
 from discreet.operate.copies import back_up, charge_in_full
 from discreet.operate.publish import preview, publish
+from discreet.operate.tables import add_items
 from discreet.ratings import Ratings
-from tests.databases import filled
+from discreet.release import Release
+from tests.databases import filled, films
 from tests.operate.test_publish import spent
 
 
@@ -71,3 +77,40 @@ def test_who_was_erased_stays_so_when_an_older_copy_is_restored(
     with sqlite.reading() as connection:
         assert opinions.of(connection, "u1") == []
         assert people.joined_at(connection, "u1") == 0
+
+
+def test_a_restore_charges_deleted_ratings_too(sqlite: Database) -> None:
+    declared = establish(sqlite)
+    add_items(sqlite, films())
+    with sqlite.writing() as connection:
+        people.new_person(connection, "bob")
+        opinions.put(connection, "bob", "100", 5.0, 0.1)
+    publish(sqlite, declared)
+    with sqlite.writing() as connection:
+        opinions.remove(connection, "bob", "100")
+    charge_in_full(sqlite, declared)
+    with sqlite.writing() as connection:
+        opinions.put(connection, "bob", "100", 5.0, 1.0)
+    with sqlite.reading() as connection:
+        [spend] = ledger.spends_of(connection, hashes_of_one(connection, "bob", ["100"])).values()
+    assert (spend.level, spend.spent, spend.release) == (1.0, 1.0, None)
+    assert preview(sqlite, declared)["spending"] == 0
+
+
+def test_what_an_older_version_knew_of_a_restore_is_kept(sqlite: Database) -> None:
+    """It wrote down the numbers that were used elsewhere, and had no generation."""
+    declared = establish(sqlite)
+    add_items(sqlite, films())
+    with sqlite.writing() as connection:
+        connection.execute(sa.delete(settings).where(settings.c.name == generation.GENERATION))
+        connection.execute(sa.insert(settings).values(name="numbers used elsewhere", value=5))
+    Path(f"{sqlite.url.database}.generation").unlink()
+    with sqlite.reading() as connection:
+        assert generation.was_restored(connection)
+    entry, _ = publish(sqlite, declared)
+    assert entry.number == 6
+    with sqlite.reading() as connection:
+        assert generation.was_restored(connection)
+        certificate = Release.from_files(ledger.files(connection, 6)).certificate
+    assert certificate.status == "conditional"
+    assert any("restored from an older copy" in text for text in certificate.assumptions)

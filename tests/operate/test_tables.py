@@ -3,6 +3,7 @@
 import datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 import sqlalchemy as sa
@@ -15,7 +16,8 @@ from discreet.io.tables import read_ratings
 from discreet.items import Items
 from discreet.operate.publish import read_moment
 from discreet.operate.tables import Imported, add_items, add_ratings
-from tests.databases import films
+from discreet.ratings import Ratings
+from tests.databases import filled, films
 
 
 def import_ratings(
@@ -179,3 +181,20 @@ def test_mending_an_item_keeps_what_the_table_does_not_name(database: Database) 
     assert items.frame.row(0, named=True) == {
         "item": "100", "title": "Film 0", "year": 2001, "genres": ["Drama"],
     }  # fmt: skip
+
+
+def test_a_column_that_orders_items_as_their_ratings_do_is_refused_in_either_order(
+    sqlite: Database, small: Ratings
+) -> None:
+    declared = filled(sqlite, small)
+    counts = np.bincount(small.item, minlength=len(small.items))
+    heat = pl.DataFrame({"item": small.items.values.cast(pl.String), "heat": counts})
+    with pytest.raises(DataError, match="column 'heat' of the item table orders the items almost"):
+        add_items(sqlite, Items.from_frame(heat))
+    assert add_items(sqlite, Items.from_frame(heat, public_columns=["heat"])) == 0
+    other = Database(Path(sqlite.url.database or "").with_name("other.db"))
+    declared = establish(other)
+    assert add_items(other, Items.from_frame(heat)) == len(small.items)
+    with pytest.raises(DataError, match="column 'heat' of the item table orders the items almost"):
+        add_ratings(other, declared, small)
+    other.close()

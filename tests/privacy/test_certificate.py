@@ -14,6 +14,7 @@ from discreet.privacy.provenance import (
     SEEDED,
     SYSTEM_ENTROPY,
     Catalogue,
+    Levels,
     Neighbours,
     Pairs,
     Provenance,
@@ -181,3 +182,23 @@ def test_chorus_beyond_its_proof_is_not_certified(small: Ratings) -> None:
         scheme = dc.Chorus(delta=1e-6, items=items, factors=0)
         release = scheme.fit(small, dc.PrivacySpec.uniform(level)).release
         assert release.certificate.status == status
+
+
+def test_levels_of_all_releases_are_named_and_those_that_were_replaced() -> None:
+    one, other = (
+        replace(OVER_TIME, levels=Levels(words=words, least=least, most=most))
+        for words, least, most in (("up to 5", 0.5, 5.0), ("up to 1", None, 1.0))
+    )
+    both = other.after(one).levels
+    assert both == Levels(words="up to 1; in earlier releases: up to 5", least=None, most=5.0)
+    assert other.after(other.after(one)).levels == both
+
+
+def test_levels_that_take_the_place_of_people_s_own_are_named(small: Ratings) -> None:
+    uniform = dc.PrivacySpec.uniform(0.5)
+    without = Ratings.from_frame(small.to_frame().drop("epsilon"))
+    for scheme in (dc.Tally(), dc.Tally(unit="person"), dc.Chorus(delta=1e-6, factors=0)):
+        words = scheme.fit(small, uniform).release.certificate.levels
+        assert words.endswith("in place of the levels that the table has")
+        for own in (scheme.fit(small), scheme.fit(without, uniform)):
+            assert "in place of" not in own.release.certificate.levels

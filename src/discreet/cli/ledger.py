@@ -49,7 +49,12 @@ def restored(
     ledger = Ledger(path, create=False)
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
     pairs = ledger.restored(data, after)
-    typer.echo(f"{pairs} ratings are charged in full.")
+    typer.echo(
+        f"{pairs} ratings are charged in full, and later certificates name this restore. Ratings "
+        f"that {ratings} does not hold, and that were counted since the copy was made, would be "
+        "counted again: if there is a newer table, say the same of that one too. Then put back "
+        "into the release folder the latest release that this ledger knows, and publish."
+    )
 
 
 @app.command("moved")

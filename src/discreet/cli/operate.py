@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import parse, show
-from discreet.errors import DiscreetError, MissingExtraError
+from discreet.errors import DiscreetError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.database.connection import Database
@@ -25,7 +25,10 @@ DatabaseOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
 DEFAULT_DATABASE = "discreet.db"
-MOVED = "It goes on from here; every later certificate names this move."
+MOVED = (
+    "It goes on from here; every later certificate names this move. Remove the other one: nothing "
+    "stops it from publishing."
+)
 NOT_MOVED = "There is nothing to declare: it is where it was, and knows its latest release."
 
 app = typer.Typer(
@@ -248,9 +251,13 @@ def backup(
 @app.command("restored")
 def restored(
     after: Annotated[
-        int,
-        typer.Option(min=0, metavar="N", help="The latest release's number (for PostgreSQL)."),
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="The latest release's number: PostgreSQL has nothing beside it that tells.",
+        ),
+    ] = None,
     database: DatabaseOption = DEFAULT_DATABASE,
     as_json: JsonOption = False,
 ) -> None:
@@ -267,8 +274,18 @@ def restored(
     opened, declared = opened_database(database)
     from discreet.operate.copies import charge_in_full
 
-    pairs = charge_in_full(opened, declared, after)
-    say({"pairs": pairs}, f"{pairs} ratings are charged in full.", as_json)
+    if after is None and not opened.sqlite:
+        raise ParameterError(
+            "say --after N, N the number of the latest release that was ever published from here: "
+            "no number may be used twice"
+        )
+    pairs = charge_in_full(opened, declared, after or 0)
+    say(
+        {"pairs": pairs},
+        f"{pairs} ratings are charged in full, and what was counted of deleted ones. Later "
+        "certificates name this restore.",
+        as_json,
+    )
 
 
 @app.command("moved")

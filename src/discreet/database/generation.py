@@ -54,13 +54,16 @@ _WRITTEN = sa.text("SELECT xmin::text::bigint FROM settings WHERE name = :name")
 class DatabaseKeeper(Keeper[Connection]):
     """Keeps the generation in the settings."""
 
-    commands = "discreet operate"
-
     def __init__(self, database: Database) -> None:
         self.database = database
         if database.sqlite:
             path = Path(database.url.database or "").resolve()
             self.beside = Beside(path, before="latest")
+
+    def command(self, declared: str) -> str:
+        """The command; PostgreSQL has nothing beside it that tells the latest number."""
+        after = " --after N" if declared == "restored" and self.beside is None else ""
+        return f"discreet operate {declared}{after}"
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

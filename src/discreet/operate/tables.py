@@ -12,6 +12,7 @@ from discreet.database import catalogue, opinions, people
 from discreet.database.connection import Database, Lock, one_at_a_time
 from discreet.database.declaration import Declaration, ledger_key
 from discreet.database.pairs import Hashes
+from discreet.edges import PerItem, refuse_derived
 from discreet.items import Items
 from discreet.privacy.hashing import pair_hashes
 from discreet.privacy.spec import PrivacySpec
@@ -22,7 +23,13 @@ _CHUNK = 20_000
 
 
 def add_items(database: Database, items: Items) -> int:
-    """Add items to the public catalogue; how many are new."""
+    """Add items to the public catalogue; how many are new.
+
+    A column that orders them as their ratings here do is refused: the operator alone sees that.
+    """
+    with database.reading() as connection:
+        rated = opinions.per_item(connection)
+    refuse_derived(PerItem.of(rated), items)
     with database.writing() as connection:
         return catalogue.add(connection, items)
 
@@ -60,10 +67,13 @@ def add_ratings(
     people.check_ids(ids.to_list())
     with database.reading() as connection:
         catalogue.require_known(connection, ratings.items.values.cast(pl.String))
+        known = catalogue.read(connection)
         hashes = pair_hashes(
             ledger_key(connection), ratings.users.values, ratings.items.values, ratings.user,
             ratings.item,
         )  # fmt: skip
+    if known is not None:
+        refuse_derived(ratings.per_item, known)
     kept = 0
     # In pieces, so that people can rate in between.
     for start in range(0, frame.height, _CHUNK):

@@ -187,9 +187,9 @@ def _about_ledger(made: Provenance) -> Iterator[_Finding]:
             copy = "Before that was recorded, the ledger was restored from an older copy."
         yield _Finding(
             f"{copy} Ratings that were given after that copy was made, were counted in a "
-            "release that it did not know, and were given again since may have been counted again: "
-            "for these, what each such release spent adds up, and if one of them was seeded it has "
-            "no limit.",
+            "release that it did not know, and were given or read again since may have been "
+            "counted again: for these, what each such release spent adds up, and if one of them "
+            "was seeded it has no limit.",
             Status.CONDITIONAL,
         )
 

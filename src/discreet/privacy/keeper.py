@@ -18,6 +18,7 @@ from discreet.privacy.beside import Beside, Known
 from discreet.privacy.generation import Generation, unrecorded
 from discreet.privacy.history import History, Restore
 
+_FORGOTTEN = "has forgotten what was spent since"
 At = TypeVar("At")
 """A transaction that writes."""
 
@@ -26,8 +27,10 @@ class Keeper(ABC, Generic[At]):
     """Keeps a ledger's generation, in the ledger and, where there is a file, beside it."""
 
     beside: Beside | None = None
-    commands: str
-    """Which commands declare what happened."""
+
+    @abstractmethod
+    def command(self, declared: str) -> str:
+        """What to say on the command line to declare that it was "restored" or "moved"."""
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[At]:
@@ -137,7 +140,7 @@ class Keeper(ABC, Generic[At]):
             inside, known = self.load(at), self.known(at)
             past = self._past(inside, known)
             if past is not None:
-                raise LedgerError(f"{past}. That is no move: {self._remedy(moved=False)}")
+                raise LedgerError(f"{past}. That is no move. {self._remedy(moved=False)}")
             reason = self._reason(at, inside, known) if inside else self.strange(at)
             if reason is None:
                 return False
@@ -174,7 +177,7 @@ class Keeper(ABC, Generic[At]):
             return None
         return (
             f"release {number} was published from here, or about to be, and nothing is known of "
-            "it: this was restored from an older copy, and has forgotten what was spent since"
+            f"it: this was restored from an older copy, and {_FORGOTTEN}"
         )
 
     def _reason(self, at: At, inside: Generation, known: Known) -> str | None:
@@ -185,18 +188,19 @@ class Keeper(ABC, Generic[At]):
 
     def _refuse(self, reason: str | None) -> None:
         if reason is not None:
-            raise LedgerError(f"{reason}. {self._remedy()}")
+            # What is older than what lies beside it cannot have been moved.
+            raise LedgerError(f"{reason}. {self._remedy(moved=_FORGOTTEN not in reason)}")
 
     def _remedy(self, *, moved: bool = True) -> str:
         remedy = (
-            f"restore the latest copy, or say '{self.commands} restored', which charges every "
+            f"restore the latest copy, or say '{self.command('restored')}', which charges every "
             "rating in full"
         )
         if not moved:
-            return remedy
+            return f"{remedy[0].upper()}{remedy[1:]}"
         return (
             f"If it may be an older one, {remedy}. If it is the latest and will be the only one "
-            f"that publishes, say '{self.commands} moved'"
+            f"that publishes, say '{self.command('moved')}'"
         )
 
 

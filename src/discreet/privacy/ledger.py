@@ -67,10 +67,13 @@ class LedgerRelease(NamedTuple):
 class _Keeper(Keeper[sqlite3.Connection]):
     """Keeps the generation among a file's words about itself."""
 
-    commands = "discreet ledger"
-
     def __init__(self, path: Path) -> None:
         self.path, self.beside = path, Beside(path)
+
+    def command(self, declared: str) -> str:
+        """The command, with the table that a restore needs."""
+        table = " RATINGS" if declared == "restored" else ""
+        return f"discreet ledger {declared} {self.path}{table}"
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -11,6 +11,7 @@ from discreet.privacy.theorems import Theorem
 
 SYSTEM_ENTROPY = "operating system"
 SEEDED = "seeded: protects nobody"
+_BEFORE = "; in earlier releases: "
 
 
 class Neighbours(StrEnum):
@@ -43,6 +44,15 @@ class Levels:
     most: float | None = None
     default: float | None = None
     """Of a rating without a level of its own; None where every rating must have one."""
+
+    def after(self, before: Levels) -> Levels:
+        """Of releases that add up: what was on offer in any of them."""
+        words = before.words
+        if self.words not in words.split(_BEFORE):
+            words = f"{self.words}{_BEFORE}{words}"
+        open_below = self.least is None or before.least is None
+        least = None if open_below else _smallest(self.least, before.least)
+        return replace(self, words=words, least=least, most=_largest(self.most, before.most))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +108,7 @@ class Provenance:
             pairs=Pairs.DECLARED if declared else self.pairs,
             coins=self.coins or before.coins,
             delta=max(self.delta, before.delta),
+            levels=self.levels.after(before.levels),
             served=_largest(self.served, before.served),
             proven_up_to=_smallest(self.proven_up_to, before.proven_up_to),
             columns=_union(before.columns, self.columns),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,8 @@ class PrivacySpec(ABC):
     """
 
     offer: Offer
+    reads_column: ClassVar[bool] = False
+    """Whether levels are those that the table has; otherwise they take their place."""
 
     @property
     def max_level(self) -> float:
@@ -232,6 +234,7 @@ class Column(PrivacySpec):
     """The table's epsilon column."""
 
     offer: Offer
+    reads_column: ClassVar[bool] = True
 
     def levels(self, ratings: Ratings) -> Levels:
         """See PrivacySpec."""

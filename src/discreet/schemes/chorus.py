@@ -102,7 +102,7 @@ class Chorus:
             )
         randomness = Randomness(seed)
         made = self._make(data, spec, spec.levels, randomness, None, progress)
-        certificate = certified(self.made(spec, randomness))
+        certificate = certified(self.made(data, spec, randomness))
         return effects_release(data, self.items, *made[:2], certificate, made.directions)
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
@@ -137,7 +137,7 @@ class Chorus:
         budgets = self.allowances(data, spec, spends)
         made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
         parts = {"publications": self.publications, "delta": self.delta}
-        recorded_now = replace(self.made(spec, randomness), parameters=parts)
+        recorded_now = replace(self.made(data, spec, randomness), parameters=parts)
         certificate = certified(recorded_now, history, before)
         release = effects_release(data, self.items, *made[:2], certificate, made.directions)
         # Tallies alone are pure: only the rounds need a delta.
@@ -187,13 +187,13 @@ class Chorus:
         kind = ByPerson if self.unit == "person" else ByRating
         return kind(self._tally, data, budget, randomness)
 
-    def made(self, spec: PrivacySpec, randomness: Randomness) -> Provenance:
+    def made(self, data: Crowd, spec: PrivacySpec, randomness: Randomness) -> Provenance:
         """What bears on the promise of a release."""
         theorem = "chorus-person" if self.unit == "person" else "chorus"
         if self.neighbours == Neighbours.REPLACE:
             theorem = "chorus-replace"
         return recorded(
-            theorem, items=self.items, spec=spec, randomness=randomness,
+            theorem, items=self.items, data=data, spec=spec, randomness=randomness,
             threshold=self._tally.declared_threshold(spec), proven_up_to=LARGEST_EPSILON,
             scheme="Chorus", variant="whole table", unit=self.unit, neighbours=self.neighbours,
             personalisation="weigh", delta=self.delta,

@@ -12,6 +12,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Catalogue, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import THEOREMS
+from discreet.ratings import Crowd
 from discreet.release import Release
 
 
@@ -21,13 +22,17 @@ def recorded(
     items: Items | None,
     randomness: Randomness,
     spec: PrivacySpec | None = None,
+    data: Crowd | None = None,
     threshold: float | None = None,
     **facts: Any,
 ) -> Provenance:
     """Provenance of a fit: the theorem's name, what the fit was given, and the scheme's facts."""
     given: dict[str, Any] = {"threshold": threshold, **facts}
     if spec is not None:
-        given["levels"] = spec.on_offer
+        given["levels"] = levels = spec.on_offer
+        if data is not None and data.has_levels and not spec.reads_column:
+            words = f"{levels.words}, in place of the levels that the table has"
+            given["levels"] = replace(levels, words=words)
         if threshold is not None:
             given["served"] = min(threshold, spec.max_level)
     given["catalogue"] = Catalogue.RATED if items is None else Catalogue.GIVEN

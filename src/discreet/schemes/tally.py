@@ -100,7 +100,7 @@ class Tally:
         progress("tally", 0, 2)
         tallies = self.noisy_tallies(self.votes(data, spec.levels, t, randomness), t, randomness)
         progress("tally", 1, 2)
-        certificate = certified(self.made(spec, t, randomness))
+        certificate = certified(self.made(data, spec, t, randomness))
         release = self.concluded(data, tallies, spec, t, certificate)
         progress("tally", 2, 2)
         return release
@@ -189,13 +189,13 @@ class Tally:
         known = self.estimates(data, tallies, spec, t)
         return effects_release(data, self.items, tallies, known, certificate)
 
-    def made(self, spec: PrivacySpec, t: float, randomness: Randomness) -> Provenance:
+    def made(self, data: Crowd, spec: PrivacySpec, t: float, randomness: Randomness) -> Provenance:
         """What bears on the promise of a release."""
         theorem = "tally-person" if self.unit == "person" else "tally"
         if self.neighbours == Neighbours.REPLACE:
             theorem = "tally-replace"
         return recorded(
-            theorem, items=self.items, spec=spec, threshold=t, randomness=randomness,
+            theorem, items=self.items, data=data, spec=spec, threshold=t, randomness=randomness,
             scheme="Tally", variant="whole table", unit=self.unit, neighbours=self.neighbours,
             personalisation=self.personalisation, coins=self.personalisation == "sample",
             sampler=f"discrete Laplace on a grid of 2^-20 votes, {randomness.grid_sampler}",
@@ -215,7 +215,7 @@ class Tally:
         units = self.units(data, budgets, t, randomness)
         votes = np.stack(count_votes(data, units, self.threads))
         tallies = added_up(self.noisy_tallies(votes, t, randomness), before, data.items)
-        certificate = certified(self.made(spec, t, randomness), history, before)
+        certificate = certified(self.made(data, spec, t, randomness), history, before)
         release = self.concluded(data, tallies, spec, t, certificate)
         weighed = self.personalisation == "weigh"
         costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)

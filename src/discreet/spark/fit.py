@@ -78,7 +78,7 @@ def _tally(
     progress("tally", 1, 2)
     tallies = scheme.noisy_tallies(votes, t, randomness)
     pairs = Pairs.CHECKED if data.pairs_checked else Pairs.DECLARED
-    certificate = certified(replace(scheme.made(checked, t, randomness), pairs=pairs))
+    certificate = certified(replace(scheme.made(data, checked, t, randomness), pairs=pairs))
     return scheme.concluded(data, tallies, checked, t, certificate)
 
 
