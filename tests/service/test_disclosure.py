@@ -124,6 +124,35 @@ def test_after_a_restored_copy_nobody_is_told_that_nothing_has_left(
         assert "Nothing that this database knows of" in page(club, "/privacy")
 
 
+def test_after_a_restored_copy_every_promise_says_what_may_come_on_top(
+    sqlite: Database, small: Ratings
+) -> None:
+    with open_club(sqlite, small) as club:
+        on_top, lost = "what was told then comes on top", "lost in the restore"
+        before = club(None, "GET", "/", headers={"accept": "text/html"}).text
+        assert "no more about a rating than its level allows" in " ".join(before.split())
+        assert on_top not in before
+        charge_in_full(sqlite, club.app.state.service.declared)
+        put(club, rating=5, epsilon=0.3)
+        welcome = club(None, "GET", "/", headers={"accept": "text/html"}).text
+        assert "than its level allows" not in welcome
+        assert "may have been counted twice" in welcome
+        assert lost in welcome
+        for level in club(None, "GET", "/api/declaration").json()["levels"]:
+            assert on_top in level["explained"]
+        read = club("u1", "POST", "/api/me/ratings/read", json={"item": ITEM}).json()
+        assert on_top in read["disclosure"]["explained"]
+        assert all(on_top in choice["explained"] for choice in read["disclosure"]["choices"])
+        assert on_top in card(club)
+
+
+def test_a_level_that_would_never_be_counted_is_refused(small_club: Club) -> None:
+    body = {"item": ITEM, "rating": 5, "epsilon": 5e-7}
+    answer = small_club("u1", "PUT", "/api/me/ratings", json=body)
+    assert answer.status_code == 422
+    assert "would never be counted" in answer.json()["error"]["message"]
+
+
 def test_before_the_first_release_nothing_has_left(sqlite: Database, small: Ratings) -> None:
     with open_club(sqlite, small) as club:
         club.tokens["u1"] = club(None, "POST", "/api/people").json()["token"]
