@@ -37,7 +37,9 @@ def test_a_restored_or_moved_ledger_is_declared_from_the_command_line(
     assert said.startswith(f"{len(small)} ratings are charged in full, and later certificates name")
     put(Ledger(club / "ledger.db"), small)
     assert Ledger(club / "ledger.db").releases()[-1].number == 8
-    assert f"{len(small)} more were charged" in run("inspect", str(club / "ledger.db")).stdout
+    shown = run("inspect", str(club / "ledger.db")).stdout
+    assert f"{len(small)} more were charged" in shown
+    assert "from a copy that knew release" in shown
     ended = run("ledger", "moved", str(tmp_path / "nothing.db"))
     assert ended.returncode == 1
     assert ended.stderr.startswith("error: no ledger")

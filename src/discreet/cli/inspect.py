@@ -55,9 +55,16 @@ def _ledger(path: Path, *, as_json: bool) -> None:
     from discreet.privacy.ledger import Ledger
 
     ledger = Ledger(path, create=False)
+    past = ledger.history(ledger.next_number())
     if as_json:
-        releases = [entry._asdict() for entry in ledger.releases()]
-        typer.echo(dumps({"releases": releases, **ledger.summary()}, default=str, indent=2))
+        found = {
+            "releases": [entry._asdict() for entry in ledger.releases()],
+            "charged_in_full": ledger.charged_in_full(),
+            "restores": [vars(restore) for restore in past.restores],
+            "moves": past.moves,
+            **ledger.summary(),
+        }
+        typer.echo(dumps(found, default=str, indent=2))
         return
     console = show.console()
     rows = [
@@ -73,5 +80,9 @@ def _ledger(path: Path, *, as_json: bool) -> None:
         f"delta {totals['largest_delta']:.3g} at most."
     )
     if charged := ledger.charged_in_full():
-        console.print(f"{charged} more were charged in full, without limit, after a restore.")
+        console.print(f"{charged} more were charged in full after a restore: none counts again.")
+    for restore in past.restores:
+        console.print(f"Restored on {restore.day} from a copy that knew release {restore.known}.")
+    for day in past.moves:
+        console.print(f"Moved on {day}: a copy went on in its place.")
     console.print("Secret: for the operator alone, like the ratings.", style="yellow")
