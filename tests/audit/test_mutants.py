@@ -25,7 +25,7 @@ SUBTLE = {
     "rounds' noise times 0.8", "noise times 0.8, person", "Tally's noise times 0.8", "wrong share",
     "probe unpaid", "double count",
 }  # fmt: skip
-"""These need all the runs of an audit."""
+"""These need all the runs of an audit, as do games of which only a part is played."""
 LONG = {"coins until heads", "auto by exact counts"}
 """These take longer than a test should: `discreet audit --mutants` plays them."""
 
@@ -35,7 +35,7 @@ def test_a_mutant_is_refuted(mutant: Mutant) -> None:
     if "database" in mutant.name:
         pytest.importorskip("sqlalchemy", reason="games through the database need the extra serve")
     game = mutant.played()
-    runs = 20_000 if mutant.name in SUBTLE else 3_000
+    runs = 20_000 if mutant.name in SUBTLE or game.share < 1 else 3_000
     finding = play_game(game, 60 if game.slow else round(runs * game.share), 0.01)
     assert finding.game.control
     assert finding.refuted
