@@ -102,14 +102,19 @@ def games(t: float = 1.0) -> list[Game]:
     below = pair.at_level(0.25 * t)
     served = replace(repaired, solver="als")
     rating, proven = "unit rating", {"proven": True}
+    few = {"share": 0.5}  # the games that simulate these schemes have many more runs
     return [
         pmf_game(),
-        _game("DP-PMF", "printed", "record at t", t, FitRuns(printed, pair, uniform, released)),
-        _game("DP-PMF", "stated", "record at t", t, FitRuns(stated, pair, uniform, released)),
-        _game("DP-PMF", "repaired", "record at t", t, FitRuns(repaired, pair, uniform, released)),
+        *(
+            _game(
+                "DP-PMF", scheme.variant, "record at t", t,
+                FitRuns(scheme, pair, uniform, released), **few,
+            )
+            for scheme in (printed, stated, repaired)
+        ),
         _game(
             "PDP-PMF", "printed", "record below t", below.level,
-            FitRuns(personal, below, column, released),
+            FitRuns(personal, below, column, released), **few,
         ),
         _game(
             "Tally", "weigh", "record at t, others' predictions", t,

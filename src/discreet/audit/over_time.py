@@ -42,7 +42,7 @@ def chorus_game(t: float, n: int) -> Game:
     route = ThroughLedger(Chorus(threshold=t, publications=n, factors=0), n + 1, 2 * t)
     runs = CopiedRuns(route, four_people(t).at_level(2 * t))
     case = f"record above t, tallies of {n + 1} publications"
-    return _game("Chorus", "incremental", case, 2 * t, runs)
+    return _game("Chorus", "incremental", case, 2 * t, runs, SMALL_SHARE)
 
 
 def database_game(delta: float = 0.0) -> Game:
