@@ -11,6 +11,7 @@ from discreet.audit.breaking import patched
 from discreet.audit.game import Game, play_game
 from discreet.audit.heard import ReplayedRuns, by_copy
 from discreet.audit.mutants import MUTANTS, Mutant
+from discreet.audit.neighbours import four_people
 from discreet.audit.routes import ThroughFit
 from discreet.audit.transcript import CERTAIN, listen, log_ratio
 from discreet.privacy.noise import Randomness
@@ -19,6 +20,7 @@ from discreet.schemes.chorus import Chorus
 from discreet.schemes.effects import Effects
 from discreet.schemes.tally import Tally
 from discreet.schemes.voices import CLIP, SUM_UNIT, Voices
+from discreet.tallies import ONE_VOTE
 from tests.schemes import test_tally
 
 HEARD = [m for m in MUTANTS if m.caught_by is None]
@@ -140,3 +142,17 @@ def test_weights_that_are_rounded_up_fail_the_test_that_the_audit_names() -> Non
     named = test_tally.test_one_record_moves_the_integer_tallies_by_at_most_its_weight
     with patched(changes), pytest.raises(AssertionError):
         named()
+
+
+def test_what_is_heard_of_one_table_without_noise_is_not_left_to_chance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`auto` decides by noisy counts how many numbers there are, and loud noise misleads it."""
+    loud = lambda self, sums, scale, **more: sums - 200 * ONE_VOTE  # noqa: E731, ARG005
+    monkeypatch.setattr(Randomness, "add_laplace", loud)
+    route, table = ThroughFit(Chorus(delta=1e-6, threads=1), 1.0), four_people(1.0).table
+    misled, _ = listen(route, table)
+    quiet, _ = listen(route, table, noiseless=True)
+    assert {draw.law for draw in misled} == {"add_laplace", "add_gaussian"}
+    assert {draw.law for draw in quiet} == {"add_laplace"}
+    assert all((draw.noisy == draw.exact).all() for draw in quiet)
