@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from discreet.ids import Ids
-from discreet.io import datasets
-from discreet.ratings import Ratings
-from discreet.scale import RatingScale
+from discreet.data.ids import Ids
+from discreet.data.ratings import Ratings
+from discreet.data.scale import RatingScale
+from discreet.readers import datasets
 
 RESULTS = Path(".bench")
 """Where tables, figures and the peers' environments go."""

@@ -29,7 +29,7 @@ from matplotlib.ticker import LogLocator
 from common import RESULTS
 from discreet.evaluate.splits import one_fold
 from discreet.figure import canvas
-from discreet.io import datasets
+from discreet.readers import datasets
 
 HERE = Path(__file__).parent
 PEERS = {

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.data.ratings import Ratings
 from discreet.evaluate.crossval import cross_validate
 from discreet.evaluate.splits import hold_out
-from discreet.io import datasets
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.chorus import Chorus
+from discreet.readers import datasets
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
 

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from common import least, million, synthetic
+from discreet.data.ratings import Ratings
 from discreet.kernels import gradients, reference
 from discreet.kernels.threads import record_ranges, run_ranges
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.als import solve_side
-from discreet.schemes.dppmf import PDPPMF
-from discreet.schemes.gradient import GradientSteps
-from discreet.schemes.sgd import Blocks
+from discreet.schemes.pmf.als import solve_side
+from discreet.schemes.pmf.dp import PDPPMF
+from discreet.schemes.pmf.gradient import GradientSteps
+from discreet.schemes.pmf.sgd import Blocks
 
 
 def gradient(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:

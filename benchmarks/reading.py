@@ -15,8 +15,8 @@ from pathlib import Path
 import polars as pl
 
 from common import least, synthetic
-from discreet.io import datasets
-from discreet.io.tables import read_ratings
+from discreet.readers import datasets
+from discreet.readers.tables import read_ratings
 
 
 def table() -> pl.DataFrame:

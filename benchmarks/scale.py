@@ -22,11 +22,11 @@ import polars as pl
 
 from common import RESULTS, forget_peak, least, resident, synthetic
 from discreet.figure import canvas
-from discreet.io.tables import read_ratings
 from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
-from discreet.schemes.als import alternate, spectral_start
-from discreet.schemes.chorus import Chorus
+from discreet.readers.tables import read_ratings
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.pmf.als import alternate, spectral_start
 from discreet.schemes.tally import Tally
 
 WORK = ("reading Parquet", "PMF, a sweep", "Tally", "Chorus")

@@ -26,14 +26,14 @@ import numpy as np
 import polars as pl
 import sqlalchemy as sa
 
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
 from discreet.database import ledger, people, schema
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, establish
-from discreet.items import Items
-from discreet.operate.publish import publish
-from discreet.operate.tables import add_items, add_ratings
-from discreet.ratings import Ratings
-from discreet.release import Release
+from discreet.operate.imports import add_items, add_ratings
+from discreet.operate.releases import publish
+from discreet.release.release import Release
 
 PORT = 8765
 ADDRESS = ("127.0.0.1", PORT)

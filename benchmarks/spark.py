@@ -27,11 +27,11 @@ import numpy as np
 import polars as pl
 
 import discreet as dc
-import discreet.spark as ds
+import discreet.engines.spark as ds
 from common import synthetic
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
-from discreet.io.tables import read_ratings
+from discreet.readers.tables import read_ratings
 
 SPEC = dc.PrivacySpec.column()
 

@@ -35,7 +35,7 @@ def main() -> None:
     print(f"discreet --help {helped:.3f} s in all")
     for name, scheme in FITS.items():
         code = (
-            "import discreet as dc; from discreet.io.club import cinema_club; "
+            "import discreet as dc; from discreet.readers.club import cinema_club; "
             f"club = cinema_club(); spec = dc.PrivacySpec.groups(); "
             f"{scheme}.fit(club.ratings, spec, seed=0).recommend(n=10)"
         )

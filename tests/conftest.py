@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 from hypothesis import settings
 
-from discreet.io import datasets
-from discreet.io.club import Club, cinema_club
-from discreet.ratings import Ratings
+from discreet.data.ratings import Ratings
+from discreet.readers import datasets
+from discreet.readers.club import Club, cinema_club
 
 # The machines are shared: a slow example is no defect, and a failing one prints how to repeat it.
 settings.register_profile("discreet", deadline=None, print_blob=True, max_examples=60)

@@ -16,11 +16,11 @@ import polars as pl
 import psycopg
 import pytest
 
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, establish
-from discreet.items import Items
-from discreet.operate.tables import add_items, add_ratings
-from discreet.ratings import Ratings
+from discreet.operate.imports import add_items, add_ratings
 from tests.processes import free_port
 
 

@@ -10,21 +10,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.edges import check_tables as check_tables
+    from discreet.data.edges import check_tables as check_tables
+    from discreet.data.items import Items as Items
+    from discreet.data.ratings import Ratings as Ratings
+    from discreet.data.scale import RatingScale as RatingScale
     from discreet.errors import DiscreetError as DiscreetError
     from discreet.evaluate.crossval import cross_validate as cross_validate
     from discreet.evaluate.splits import Split as Split
     from discreet.evaluate.splits import by_time as by_time
     from discreet.evaluate.splits import hold_out as hold_out
     from discreet.evaluate.splits import k_folds as k_folds
-    from discreet.io.club import cinema_club as cinema_club
-    from discreet.io.datasets import load_items as load_items
-    from discreet.io.datasets import load_ratings as load_ratings
-    from discreet.io.tables import read_items as read_items
-    from discreet.io.tables import read_ratings as read_ratings
-    from discreet.items import Items as Items
     from discreet.privacy.certificate import Certificate as Certificate
-    from discreet.privacy.ledger import Ledger as Ledger
     from discreet.privacy.personalise import inclusion_probability as inclusion_probability
     from discreet.privacy.provenance import Catalogue as Catalogue
     from discreet.privacy.provenance import Neighbours as Neighbours
@@ -32,52 +28,56 @@ if TYPE_CHECKING:
     from discreet.privacy.spec import PrivacySpec as PrivacySpec
     from discreet.privacy.theorems import Status as Status
     from discreet.privacy.theorems import Theorem as Theorem
-    from discreet.ratings import Ratings as Ratings
-    from discreet.release import Release as Release
-    from discreet.scale import RatingScale as RatingScale
-    from discreet.schemes.baseline import Bias as Bias
-    from discreet.schemes.chorus import Chorus as Chorus
-    from discreet.schemes.dppmf import DPPMF as DPPMF
-    from discreet.schemes.dppmf import PDPPMF as PDPPMF
-    from discreet.schemes.pmf import PMF as PMF
-    from discreet.schemes.publish import publish as publish
+    from discreet.publishing.file_ledger import Ledger as Ledger
+    from discreet.publishing.publish import publish as publish
+    from discreet.readers.club import cinema_club as cinema_club
+    from discreet.readers.datasets import load_items as load_items
+    from discreet.readers.datasets import load_ratings as load_ratings
+    from discreet.readers.tables import read_items as read_items
+    from discreet.readers.tables import read_ratings as read_ratings
+    from discreet.release.release import Release as Release
+    from discreet.schemes.bias import Bias as Bias
+    from discreet.schemes.chorus.scheme import Chorus as Chorus
+    from discreet.schemes.pmf.dp import DPPMF as DPPMF
+    from discreet.schemes.pmf.dp import PDPPMF as PDPPMF
+    from discreet.schemes.pmf.pmf import PMF as PMF
     from discreet.schemes.tally import Tally as Tally
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Bias": "schemes.baseline",
+    "Bias": "schemes.bias",
     "Catalogue": "privacy.provenance",
     "Certificate": "privacy.certificate",
-    "Chorus": "schemes.chorus",
-    "DPPMF": "schemes.dppmf",
+    "Chorus": "schemes.chorus.scheme",
+    "DPPMF": "schemes.pmf.dp",
     "DiscreetError": "errors",
-    "Items": "items",
-    "Ledger": "privacy.ledger",
+    "Items": "data.items",
+    "Ledger": "publishing.file_ledger",
     "Neighbours": "privacy.provenance",
-    "PDPPMF": "schemes.dppmf",
-    "PMF": "schemes.pmf",
+    "PDPPMF": "schemes.pmf.dp",
+    "PMF": "schemes.pmf.pmf",
     "PrivacySpec": "privacy.spec",
     "Provenance": "privacy.provenance",
-    "RatingScale": "scale",
-    "Ratings": "ratings",
-    "Release": "release",
+    "RatingScale": "data.scale",
+    "Ratings": "data.ratings",
+    "Release": "release.release",
     "Split": "evaluate.splits",
     "Status": "privacy.theorems",
     "Tally": "schemes.tally",
     "Theorem": "privacy.theorems",
     "by_time": "evaluate.splits",
-    "check_tables": "edges",
-    "cinema_club": "io.club",
+    "check_tables": "data.edges",
+    "cinema_club": "readers.club",
     "cross_validate": "evaluate.crossval",
     "hold_out": "evaluate.splits",
     "inclusion_probability": "privacy.personalise",
     "k_folds": "evaluate.splits",
-    "load_items": "io.datasets",
-    "load_ratings": "io.datasets",
-    "publish": "schemes.publish",
-    "read_items": "io.tables",
-    "read_ratings": "io.tables",
+    "load_items": "readers.datasets",
+    "load_ratings": "readers.datasets",
+    "publish": "publishing.publish",
+    "read_items": "readers.tables",
+    "read_ratings": "readers.tables",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])

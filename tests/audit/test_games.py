@@ -16,11 +16,11 @@ from discreet.audit.neighbours import (
     random_pair,
     whole_person,
 )
-from discreet.io.club import Club
 from discreet.kernels import tiny
 from discreet.privacy.noise import Randomness
-from discreet.schemes.dppmf import DPPMF
-from discreet.schemes.gradient import GradientSteps
+from discreet.readers.club import Club
+from discreet.schemes.pmf.dp import DPPMF
+from discreet.schemes.pmf.gradient import GradientSteps
 from discreet.schemes.tally import Tally, count_votes
 
 

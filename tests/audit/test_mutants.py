@@ -16,11 +16,11 @@ from discreet.audit.routes import ThroughFit
 from discreet.audit.transcript import CERTAIN, listen, log_ratio
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
-from discreet.schemes.chorus import Chorus
+from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.chorus.rounds import CLIP, SUM_GRID, NoisyRounds
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.effects import Effects
 from discreet.schemes.tally import Tally
-from discreet.schemes.voices import CLIP, SUM_UNIT, Voices
-from discreet.tallies import ONE_VOTE
 from tests.schemes import test_tally
 
 HEARD = [m for m in MUTANTS if m.caught_by is None]
@@ -125,9 +125,9 @@ def rounds_leave_room_for_cut_off_products() -> None:
     purse = scheme.purse(table, spec, spec.levels, Randomness(0))
     flat = Effects(3.0, np.zeros(3), np.ones(3))
     for neighbours, moved in ((Neighbours.ADD_REMOVE, CLIP), (Neighbours.REPLACE, 2 * CLIP)):
-        sung = Voices(table, flat, chorus.plan_of(scheme, 2), purse, neighbours=neighbours)
-        rho = 2 * np.sqrt(3 * 2) / SUM_UNIT
-        assert sung.deviation(0.5) * 0.5 / SUM_UNIT >= (moved + rho) * (1 - 1e-12)
+        sung = NoisyRounds(table, flat, chorus.plan_of(scheme, 2), purse, neighbours=neighbours)
+        rho = 2 * np.sqrt(3 * 2) / SUM_GRID
+        assert sung.deviation(0.5) * 0.5 / SUM_GRID >= (moved + rho) * (1 - 1e-12)
 
 
 def test_the_rounds_noise_leaves_room_for_cut_off_products() -> None:

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from discreet.audit.setting import PrintedLoss, Setting, paper_setting
+from discreet.data.ratings import Ratings
 from discreet.errors import DivergenceError
-from discreet.ratings import Ratings
 
 
 def even_table(items: int, each: int) -> Ratings:

@@ -11,17 +11,17 @@ from discreet.audit.game import Game, play_game
 from discreet.audit.heard import CopiedRuns
 from discreet.audit.neighbours import four_people
 from discreet.audit.setting import PrintedLoss, Setting, paper_setting, two_gaussians
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
-from discreet.io.club import Club
 from discreet.privacy.accounting import gaussian_epsilon, gaussian_mu
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.baseline import Bias
-from discreet.schemes.chorus import Chorus
-from discreet.schemes.dppmf import DPPMF, PDPPMF
-from discreet.schemes.pmf import PMF
-from discreet.schemes.publish import publish
+from discreet.publishing.publish import publish
+from discreet.readers.club import Club
+from discreet.schemes.bias import Bias
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 
 PROVEN = [

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.database import people
 from discreet.database.connection import Database
 from discreet.database.people import Role
 from discreet.operate.assess import assess
-from discreet.operate.publish import publish
-from discreet.ratings import Ratings
+from discreet.operate.releases import publish
 from tests.browser.conftest import start_browser
 from tests.databases import filled
 from tests.processes import Served, serving

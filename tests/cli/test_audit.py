@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 
 from discreet.audit import mutants
 from discreet.cli import app
+from discreet.data.ratings import Ratings
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
 from discreet.schemes.tally import Tally
 from tests.audit.test_setting import even_table
 from tests.cli.test_cli import ok, refused

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from discreet.cli.parse import SchemeName, schemes
-from discreet.io.club import Club
-from discreet.ratings import Ratings
+from discreet.data.ratings import Ratings
+from discreet.readers.club import Club
 
 
 def run(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.ratings import Ratings
-from discreet.release import Release
+from discreet.data.ratings import Ratings
+from discreet.release.release import Release
 from tests.cli.test_cli import ok, refused
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.ratings import Ratings
+from discreet.data.ratings import Ratings
 from tests.cli.test_cli import ok, refused
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError
-from discreet.privacy.ledger import Ledger
-from discreet.ratings import Ratings
-from tests.privacy.ledgers import put
+from discreet.publishing.file_ledger import Ledger
+from tests.publishing.ledgers import put
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -10,13 +10,13 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from discreet.database import opinions, people, schema
+from discreet.database import own_ratings, people, schema
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, establish, opened
 from discreet.database.migrations import migrate
 from discreet.database.people import Role
 from discreet.errors import DatabaseError, DiscreetError
-from discreet.operate.tables import add_items
+from discreet.operate.imports import add_items
 from tests.databases import films
 
 
@@ -139,13 +139,13 @@ def test_erasing_removes_ratings_and_tokens(database: Database) -> None:
     with database.writing() as connection:
         for name in ("ann", "bob"):
             people.new_person(connection, name)
-            opinions.put(connection, name, "100", 4.0, 0.1)
+            own_ratings.put(connection, name, "100", 4.0, 0.1)
         token = people.issue(connection, Role.PERSON, "ann")
         people.erase(connection, "ann")
     with database.reading() as connection:
-        assert opinions.of(connection, "ann") == []
+        assert own_ratings.of(connection, "ann") == []
         assert people.bearer(connection, token) is None
-        assert len(opinions.of(connection, "bob")) == 1
+        assert len(own_ratings.of(connection, "bob")) == 1
 
 
 def test_ratings_are_put_changed_and_removed(database: Database) -> None:
@@ -153,16 +153,16 @@ def test_ratings_are_put_changed_and_removed(database: Database) -> None:
     add_items(database, films())
     with database.writing() as connection:
         people.new_person(connection, "ann")
-        opinions.put(connection, "ann", "100", 4.0, 0.1)
-        opinions.put(connection, "ann", "100", 2.0, 0.3)
-        opinions.put(connection, "ann", "101", 5.0, 0.1)
-        assert opinions.remove(connection, "ann", "101")
-        assert not opinions.remove(connection, "ann", "101")
+        own_ratings.put(connection, "ann", "100", 4.0, 0.1)
+        own_ratings.put(connection, "ann", "100", 2.0, 0.3)
+        own_ratings.put(connection, "ann", "101", 5.0, 0.1)
+        assert own_ratings.remove(connection, "ann", "101")
+        assert not own_ratings.remove(connection, "ann", "101")
     with database.reading() as connection:
-        [own] = opinions.of(connection, "ann")
+        [own] = own_ratings.of(connection, "ann")
         assert own[:3] == ("100", 2.0, 0.3)
-        assert opinions.one(connection, "ann", "100") == own
-        assert opinions.one(connection, "bob", "100") is None
+        assert own_ratings.one(connection, "ann", "100") == own
+        assert own_ratings.one(connection, "bob", "100") is None
 
 
 def test_a_reader_sees_one_moment(database: Database) -> None:
@@ -170,14 +170,14 @@ def test_a_reader_sees_one_moment(database: Database) -> None:
     add_items(database, films())
     with database.writing() as connection:
         people.new_person(connection, "ann")
-        opinions.put(connection, "ann", "100", 4.0, 0.1)
+        own_ratings.put(connection, "ann", "100", 4.0, 0.1)
     with database.reading() as reader:
-        before = opinions.of(reader, "ann")
+        before = own_ratings.of(reader, "ann")
         with database.writing() as writer:
-            opinions.put(writer, "ann", "101", 1.0, 0.1)
-        assert opinions.of(reader, "ann") == before
+            own_ratings.put(writer, "ann", "101", 1.0, 0.1)
+        assert own_ratings.of(reader, "ann") == before
     with database.reading() as reader:
-        assert len(opinions.of(reader, "ann")) == 2
+        assert len(own_ratings.of(reader, "ann")) == 2
 
 
 def test_a_transaction_that_fails_leaves_no_trace(database: Database) -> None:
@@ -186,7 +186,7 @@ def test_a_transaction_that_fails_leaves_no_trace(database: Database) -> None:
     def fail_half_way() -> None:
         with database.writing() as connection:
             people.new_person(connection, "ann")
-            opinions.put(connection, "nobody", "nothing", 4.0, 0.1)
+            own_ratings.put(connection, "nobody", "nothing", 4.0, 0.1)
 
     with pytest.raises(sa.exc.IntegrityError):
         fail_half_way()

@@ -8,11 +8,11 @@ import polars as pl
 import discreet as dc
 from discreet.privacy.accounting import gaussian_epsilon
 from discreet.privacy.noise import Randomness
+from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.chorus.budget import PersonBudget, Plan
+from discreet.schemes.chorus.rounds import GRID, NoisyRounds
 from discreet.schemes.effects import Effects
-from discreet.schemes.purses import ByPerson, Plan
 from discreet.schemes.tally import PERSON_VOTES
-from discreet.schemes.voices import UNIT, Voices
-from discreet.tallies import ONE_VOTE
 
 T, DELTA = 1.0, 1e-6
 LEAST = 0.1
@@ -45,13 +45,15 @@ def tally_loss(crowds: Any) -> float:
 def chorus_loss(crowds: Any) -> float:
     """epsilon at delta: mu of tallies and all rounds together, from exact sums and deviations."""
     scheme = dc.Chorus(items=catalogue(), unit="person", threshold=T, delta=DELTA)
-    plan, z = Plan(0.0, 0.35, 1, 2), np.full((2, 1), float(UNIT))
+    plan, z = Plan(0.0, 0.35, 1, 2), np.full((2, 1), float(GRID))
     flat = Effects(3.0, np.zeros(2), np.ones(2))
     votes, sums = [], []
     for crowd in crowds:
         purse = scheme.purse(crowd, SPEC, SPEC.levels, Randomness(0))
-        assert isinstance(purse, ByPerson)
-        voices = Voices(crowd, flat, plan, purse, neighbours=dc.Neighbours.ADD_REMOVE, threads=1)
+        assert isinstance(purse, PersonBudget)
+        voices = NoisyRounds(
+            crowd, flat, plan, purse, neighbours=dc.Neighbours.ADD_REMOVE, threads=1
+        )
         votes.append(purse.exact)
         sums.append(voices.exact_sums(z))
     squares = (np.linalg.norm(votes[0] - votes[1]) / purse.scale(plan.tallies)) ** 2

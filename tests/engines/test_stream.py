@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
 from discreet.errors import DataError, DataMissingError, ParameterError, SpecError
-from discreet.io.club import Club
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.release import Release
-from discreet.schemes.chorus import Chorus
+from discreet.readers.club import Club
+from discreet.release.release import Release
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
 GROUPS = PrivacySpec.groups(seed=7)

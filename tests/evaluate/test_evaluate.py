@@ -3,16 +3,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.errors import DataError, ParameterError
 from discreet.evaluate import metrics
 from discreet.evaluate.crossval import cross_validate
 from discreet.evaluate.splits import by_time, hold_out, k_folds
-from discreet.io.club import Club
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.baseline import Bias
-from discreet.schemes.dppmf import PDPPMF
-from discreet.schemes.pmf import PMF
+from discreet.readers.club import Club
+from discreet.schemes.bias import Bias
+from discreet.schemes.pmf.dp import PDPPMF
+from discreet.schemes.pmf.pmf import PMF
 
 
 def keys(ratings: Ratings) -> set[tuple[Any, ...]]:

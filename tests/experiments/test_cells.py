@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.evaluate.crossval import cross_validate
 from discreet.experiments.cells import CDF_AT, Cell, Job, Source, Store, options, run_cells
 from discreet.experiments.run import find_source
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
 from discreet.schemes.tally import Tally
 
 

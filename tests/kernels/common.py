@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.ratings import Order, Ratings
+from discreet.data.ratings import CSR, Ratings
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -19,5 +19,5 @@ def matrices(data: Ratings, d: int, dtype: Any, seed: int = 0) -> tuple[Any, Any
     return U.astype(dtype), V.astype(dtype)
 
 
-def sides(data: Ratings, dtype: Any) -> list[tuple[Order, Any]]:
+def sides(data: Ratings, dtype: Any) -> list[tuple[CSR, Any]]:
     return [(o, o.values.astype(dtype)) for o in (data.by_user, data.by_item)]

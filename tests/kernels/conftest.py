@@ -1,6 +1,6 @@
 import pytest
 
-from discreet.ratings import Ratings
+from discreet.data.ratings import Ratings
 from tests.conftest import random_ratings
 
 

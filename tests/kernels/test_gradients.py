@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
+from discreet.data.ratings import Ratings
 from discreet.kernels import gradients, reference
 from discreet.kernels.threads import record_ranges, row_ranges, run_ranges
-from discreet.ratings import Ratings
 from tests.kernels.common import DTYPES, SIZES, THREADS, TOLERANCE, matrices, sides
 
 
@@ -50,11 +50,11 @@ def test_squared_errors_equal_their_twin(data: Ratings, d: int, dtype: Any, thre
 def test_dealt_records_equal_their_twin(data: Ratings) -> None:
     order = data.by_item
     columns = (order.rows, order.cols, order.values)
-    pile_of = np.random.default_rng(3).integers(7, size=len(data), dtype=np.uint16)
+    part_of = np.random.default_rng(3).integers(7, size=len(data), dtype=np.uint16)
     outs = [[np.empty_like(column) for column in columns] for _ in range(2)]
     starts = [
-        kernel(pile_of, 8, *columns, *out)  # the last pile stays empty
-        for kernel, out in zip((gradients.deal, reference.deal), outs, strict=True)
+        kernel(part_of, 8, *columns, *out)  # the last part stays empty
+        for kernel, out in zip((gradients.partition, reference.partition), outs, strict=True)
     ]
     assert (starts[0] == starts[1]).all()
     for fast, slow in zip(*outs, strict=True):
@@ -76,8 +76,8 @@ def test_echoes_equal_their_twin(data: Ratings, d: int, dtype: Any) -> None:
     fast, slow = np.ones_like(V), np.ones_like(V)
     for step in (1, 3):
         arguments = (2, len(data.users), step, order.ptr, order.cols, r, dtype(2), V)
-        gradients.add_echoes(*arguments, fast)
-        reference.add_echoes(*arguments, slow)
+        gradients.add_normal_product(*arguments, fast)
+        reference.add_normal_product(*arguments, slow)
     np.testing.assert_allclose(fast, slow, rtol=1e2 * TOLERANCE[dtype], atol=1e2 * TOLERANCE[dtype])
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.data.ratings import Ratings
 from discreet.kernels import (
     gradients,
     least_squares,
@@ -16,7 +17,6 @@ from discreet.kernels import (
     sums,
 )
 from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
-from discreet.ratings import Ratings
 from tests.kernels.common import DTYPES, SIZES, THREADS, TOLERANCE, matrices, sides
 
 
@@ -173,8 +173,8 @@ def test_the_passes_of_chorus_equal_their_twins_to_the_bit(
     people, items = data.by_user, data.by_item
     results = []
     for voices, chorus, count in (
-        (sums.add_voices, sums.add_chorus, threads),
-        (reference.add_voices, reference.add_chorus, 1),
+        (sums.user_vectors, sums.item_sums, threads),
+        (reference.user_vectors, reference.item_sums, 1),
     ):
         U = np.empty((len(data.users), d))
         V = np.empty((len(data.items), d), dtype=np.int64)
@@ -238,6 +238,6 @@ def test_a_person_with_more_records_than_one_exact_block_is_summed_exactly() -> 
     z = np.full((n, 2), float(2**20))
     ptr, items = np.array([0, n]), np.arange(n, dtype=np.int32)
     fast, slow = np.empty((1, 2)), np.empty((1, 2))
-    sums.add_voices(0, 1, ptr, items, a, z, 0.25, fast)
-    reference.add_voices(0, 1, ptr, items, a, z, 0.25, slow)
+    sums.user_vectors(0, 1, ptr, items, a, z, 0.25, fast)
+    reference.user_vectors(0, 1, ptr, items, a, z, 0.25, slow)
     assert (fast == slow).all()

@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from discreet.errors import ParameterError
-from discreet.kernels import width
+from discreet.kernels.simd import width
 
 ROOT = Path(__file__).parents[2]
 VECTORS_ARE_IN = [
@@ -23,7 +23,7 @@ VECTORS_ARE_IN = [
     "tests/kernels/test_twins.py",
     "tests/schemes/test_identities.py",
     "tests/schemes/test_sgd.py",
-    "tests/test_recommend.py",
+    "tests/release/test_scoring.py",
 ]
 
 

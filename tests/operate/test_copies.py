@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from discreet.database import erasures, generation, ledger, opinions, people
+from discreet.data.ratings import Ratings
+from discreet.database import erasures, generation, ledger, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
-from discreet.database.pairs import hashes_of_one
+from discreet.database.hashes import hashes_of_one
 from discreet.database.schema import settings
 from discreet.errors import DiscreetError, LedgerError
 from discreet.operate.copies import back_up, charge_in_full
-from discreet.operate.publish import preview, publish
-from discreet.operate.tables import add_items
-from discreet.ratings import Ratings
-from discreet.release import Release
+from discreet.operate.imports import add_items
+from discreet.operate.releases import preview, publish
+from discreet.release.release import Release
 from tests.databases import filled, films
 from tests.operate.test_publish import spent
 
@@ -30,7 +30,7 @@ def test_an_older_copy_does_not_publish_until_it_is_charged(
     with pytest.raises(DiscreetError, match="cannot write the backup"):
         back_up(sqlite, tmp_path / "copy.db")
     with sqlite.writing() as connection:
-        opinions.put(connection, "u1", "129", 5.0, 1.0)
+        own_ratings.put(connection, "u1", "129", 5.0, 1.0)
     publish(sqlite, declared)
     sqlite.close()
     for name in ("club.db", "club.db-wal", "club.db-shm"):
@@ -72,10 +72,10 @@ def test_who_was_erased_stays_so_when_an_older_copy_is_restored(
         (tmp_path / name).unlink(missing_ok=True)
     (tmp_path / "copy.db").rename(tmp_path / "club.db")
     with sqlite.reading() as connection:
-        assert opinions.of(connection, "u1") != []
+        assert own_ratings.of(connection, "u1") != []
     publish(sqlite, declared)
     with sqlite.reading() as connection:
-        assert opinions.of(connection, "u1") == []
+        assert own_ratings.of(connection, "u1") == []
         assert people.joined_at(connection, "u1") == 0
 
 
@@ -84,13 +84,13 @@ def test_a_restore_charges_deleted_ratings_too(sqlite: Database) -> None:
     add_items(sqlite, films())
     with sqlite.writing() as connection:
         people.new_person(connection, "bob")
-        opinions.put(connection, "bob", "100", 5.0, 0.1)
+        own_ratings.put(connection, "bob", "100", 5.0, 0.1)
     publish(sqlite, declared)
     with sqlite.writing() as connection:
-        opinions.remove(connection, "bob", "100")
+        own_ratings.remove(connection, "bob", "100")
     charge_in_full(sqlite, declared)
     with sqlite.writing() as connection:
-        opinions.put(connection, "bob", "100", 5.0, 1.0)
+        own_ratings.put(connection, "bob", "100", 5.0, 1.0)
     with sqlite.reading() as connection:
         [spend] = ledger.spends_of(connection, hashes_of_one(connection, "bob", ["100"])).values()
     assert (spend.level, spend.spent, spend.release) == (1.0, 1.0, None)

@@ -10,13 +10,13 @@ import time
 import numpy as np
 import sqlalchemy as sa
 
+from discreet.data.ratings import Ratings
 from discreet.database import ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, ledger_key
 from discreet.database.schema import spends
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.release import Release
+from discreet.release.release import Release
 from tests.databases import filled
 from tests.operate.test_publish import spent
 

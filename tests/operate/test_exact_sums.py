@@ -5,25 +5,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.database import opinions, people
+from discreet.data.ratings import Ratings
+from discreet.database import own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.errors import DataError
-from discreet.operate.publish import Moment, declared_scheme, read_moment
-from discreet.operate.tables import add_items, add_ratings, offered
+from discreet.operate.imports import add_items, add_ratings, offered
+from discreet.operate.releases import Snapshot, declared_scheme, read_snapshot
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import silent
-from discreet.ratings import Ratings
-from discreet.tallies import ONE_VOTE
+from discreet.release.tallies import ONE_VOTE
 from tests.databases import films
 
 
-def exact_tallies(moment: Moment, scheme: Any, kept: Any, t: float) -> Any:
+def exact_tallies(snapshot: Snapshot, scheme: Any, kept: Any, t: float) -> Any:
     """The votes that a publication adds, without the noise."""
-    data = moment.ratings.subset(kept)
-    spends = Spends(*(column[kept] for column in moment.spends))
+    data = snapshot.ratings.subset(kept)
+    spends = Spends(*(column[kept] for column in snapshot.spends))
     spec = PrivacySpec.column(max_level=t)
     batch = scheme.publish_batch(data, spec, spends, None, Randomness(0), silent)
     tallies = batch.model.release.tallies
@@ -38,8 +38,8 @@ def test_a_rating_moves_the_exact_sums_by_its_own_level_and_none_is_outside_the_
     add_items(database, films())
     with database.writing() as connection:
         people.new_person(connection, "p")
-        opinions.put(connection, "p", "100", 5.0, 1.0)
-        opinions.put(connection, "p", "101", 3.0, 0.1)
+        own_ratings.put(connection, "p", "100", 5.0, 1.0)
+        own_ratings.put(connection, "p", "101", 3.0, 0.1)
     # A database holds ratings of its catalogue's items alone, so no level is dropped before it
     # counts; and what it publishes protects single ratings, each at its own level.
     outside = Ratings.from_frame(
@@ -48,12 +48,12 @@ def test_a_rating_moves_the_exact_sums_by_its_own_level_and_none_is_outside_the_
     with pytest.raises(DataError, match="not in the catalogue"):
         add_ratings(database, declared, outside)
     monkeypatch.setattr(Randomness, "add_laplace", lambda _, sums, *_a, **_k: sums)
-    moment = read_moment(database, declared)
-    scheme = declared_scheme(declared, moment.items)
+    snapshot = read_snapshot(database, declared)
+    scheme = declared_scheme(declared, snapshot.items)
     assert scheme.unit == "rating"
-    levels = offered(declared).levels(moment.ratings)
-    everything = exact_tallies(moment, scheme, np.ones(len(levels), dtype=bool), 1.0)
+    levels = offered(declared).levels(snapshot.ratings)
+    everything = exact_tallies(snapshot, scheme, np.ones(len(levels), dtype=bool), 1.0)
     for record, level in enumerate(levels):
-        without = exact_tallies(moment, scheme, np.arange(len(levels)) != record, 1.0)
+        without = exact_tallies(snapshot, scheme, np.arange(len(levels)) != record, 1.0)
         moved = np.abs(everything - without).sum() / ONE_VOTE
         assert 0.9 * level < moved <= level

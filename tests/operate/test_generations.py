@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from discreet.data.ratings import Ratings
 from discreet.database import erasures, generation, ledger, people
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, establish, opened
 from discreet.database.schema import settings
 from discreet.errors import LedgerError
 from discreet.operate.copies import charge_in_full
-from discreet.operate.publish import publish
+from discreet.operate.releases import publish
 from discreet.privacy.history import HOUR, History
-from discreet.ratings import Ratings
 from tests.databases import filled
 from tests.operate.test_publish import spent
 
@@ -122,7 +122,7 @@ import os, signal, sys
 from importlib import import_module
 from discreet.database.declaration import opened
 from discreet.database.erasures import erase
-from discreet.operate.publish import publish
+from discreet.operate.releases import publish
 moment, module, *names = sys.argv[2].split(" ")
 holder = import_module(module)
 for name in names[:-1]:
@@ -199,7 +199,7 @@ import sys
 from discreet.database.declaration import opened
 from discreet.database.erasures import erase_again
 from discreet.errors import LedgerError
-from discreet.operate.publish import publish
+from discreet.operate.releases import publish
 for _ in range(4):
     database, declared = opened(sys.argv[1])
     erase_again(database)
@@ -227,17 +227,17 @@ def test_of_two_declarations_a_publication_in_between_is_told(
     database: Database, small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = filled(database, small)
-    import discreet.operate.publish as module
+    import discreet.operate.releases as module
 
-    read = module.read_moment
+    read = module.read_snapshot
 
-    def read_slowly(*words: object) -> module.Moment:
-        moment = read(*words)  # type: ignore[arg-type]
+    def read_slowly(*words: object) -> module.Snapshot:
+        snapshot = read(*words)  # type: ignore[arg-type]
         monkeypatch.undo()
         charge_in_full(database, declared)
-        return moment
+        return snapshot
 
-    monkeypatch.setattr(module, "read_moment", read_slowly)
+    monkeypatch.setattr(module, "read_snapshot", read_slowly)
     with pytest.raises(LedgerError, match="declared in the meantime"):
         publish(database, declared)
     assert spent(database)["mean"] == pytest.approx(declared.max_level)

@@ -7,21 +7,21 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
-from discreet.database import ledger, opinions, people
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.database import ledger, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.database.schema import metadata
 from discreet.errors import DataError, LedgerError, SpecError
-from discreet.items import Items
 from discreet.operate.assess import assess
-from discreet.operate.publish import preview, publish
-from discreet.operate.tables import add_items, add_ratings
-from discreet.privacy.ledger import Ledger
+from discreet.operate.imports import add_items, add_ratings
+from discreet.operate.releases import preview, publish
 from discreet.privacy.provenance import Provenance
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.release import ITEMS, MODEL, Release
-from discreet.schemes.publish import publish as publish_to_folder
+from discreet.publishing.file_ledger import Ledger
+from discreet.publishing.publish import publish as publish_to_folder
+from discreet.release.release import ITEMS, MODEL, Release
 from discreet.schemes.tally import Tally
 from tests.databases import filled, films
 
@@ -70,7 +70,7 @@ def test_a_rating_is_counted_once_and_never_beyond_its_level(database: Database)
     add_items(database, films())
     with database.writing() as connection:
         people.new_person(connection, "ann")
-        opinions.put(connection, "ann", "100", 5.0, 0.3)
+        own_ratings.put(connection, "ann", "100", 5.0, 0.3)
     assert preview(database, declared)["total"] == pytest.approx(0.3)
     publish(database, declared)
     assert spent(database)["total"] == pytest.approx(0.3, abs=1e-5)
@@ -81,8 +81,8 @@ def test_a_rating_is_counted_once_and_never_beyond_its_level(database: Database)
         (2.0, 1.0, 1.0),
     ):
         with database.writing() as connection:
-            opinions.remove(connection, "ann", "100")
-            opinions.put(connection, "ann", "100", rating, level)
+            own_ratings.remove(connection, "ann", "100")
+            own_ratings.put(connection, "ann", "100", rating, level)
         publish(database, declared)
         assert spent(database)["total"] == pytest.approx(total, abs=1e-5)
         assert spent(database)["largest"] <= declared.max_level
@@ -94,7 +94,7 @@ def test_erasing_gives_no_budget_back_and_leaves_only_hashes(database: Database)
     add_items(database, films())
     with database.writing() as connection:
         people.new_person(connection, "ann")
-        opinions.put(connection, "ann", "100", 5.0, 0.3)
+        own_ratings.put(connection, "ann", "100", 5.0, 0.3)
     publish(database, declared)
     with database.writing() as connection:
         people.erase(connection, "ann")
@@ -112,9 +112,9 @@ def test_a_publication_without_ratings_is_a_publication(database: Database) -> N
         publish(database, declared)
     add_items(database, films())
     for number in (1, 2):
-        entry, moment = publish(database, declared)
+        entry, snapshot = publish(database, declared)
         assert entry.number == number
-        assert assess(database, declared, moment, number) is None
+        assert assess(database, declared, snapshot, number) is None
     assert spent(database)["pairs"] == 0
 
 
@@ -125,7 +125,7 @@ def test_the_catalogue_may_grow(database: Database, small: Ratings) -> None:
     assert add_items(database, new) == 1
     assert add_items(database, new) == 0
     with database.writing() as connection:
-        opinions.put(connection, "u1", "900", 5.0, 1.0)
+        own_ratings.put(connection, "u1", "900", 5.0, 1.0)
     before = spent(database)["pairs"]
     publish(database, declared)
     assert len(released(database).items) == 31
@@ -134,19 +134,19 @@ def test_the_catalogue_may_grow(database: Database, small: Ratings) -> None:
 
 def test_of_two_publishers_one_wins(database: Database, small: Ratings) -> None:
     declared = filled(database, small)
-    import discreet.operate.publish as module
+    import discreet.operate.releases as module
 
-    read, faster = module.read_moment, []
+    read, faster = module.read_snapshot, []
 
-    def overtaken(*words: object) -> module.Moment:
-        moment = read(*words)  # type: ignore[arg-type]
+    def overtaken(*words: object) -> module.Snapshot:
+        snapshot = read(*words)  # type: ignore[arg-type]
         if not faster:
             faster.append("somebody")
             assert publish(database, declared)[0].number == 1
-        return moment
+        return snapshot
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "read_moment", overtaken)
+        patch.setattr(module, "read_snapshot", overtaken)
         with pytest.raises(LedgerError, match="another publisher was first"):
             publish(database, declared)
     levels = PrivacySpec.column().levels(small)
@@ -162,8 +162,8 @@ def test_chorus_is_published_where_a_delta_was_declared(database: Database, smal
 
 def test_the_assessment_is_kept_for_the_operator(database: Database, small: Ratings) -> None:
     declared = filled(database, small)
-    entry, moment = publish(database, declared)
-    found = assess(database, declared, moment, entry.number)
+    entry, snapshot = publish(database, declared)
+    found = assess(database, declared, snapshot, entry.number)
     assert found is not None
     with database.reading() as connection:
         assert ledger.assessment(connection, 1) == found
@@ -184,7 +184,7 @@ def test_levels_that_are_not_offered_never_reach_a_publication(sqlite: Database)
     add_items(sqlite, films())
     with sqlite.writing() as connection:
         people.new_person(connection, "ann")
-        opinions.put(connection, "ann", "100", 5.0, 3.0)  # the service would have refused it
+        own_ratings.put(connection, "ann", "100", 5.0, 3.0)  # the service would have refused it
     with pytest.raises(SpecError):
         publish(sqlite, declared)
     with sqlite.reading() as connection:

@@ -10,13 +10,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from discreet.database import generation, opinions, people
+from discreet.data.ratings import Ratings
+from discreet.database import generation, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.errors import LedgerError
 from discreet.operate.copies import back_up, charge_in_full
-from discreet.operate.publish import publish
-from discreet.ratings import Ratings
+from discreet.operate.releases import publish
 from tests.databases import filled, postgresql_programs, running
 from tests.operate.test_generations import history, put_back
 from tests.operate.test_publish import spent
@@ -25,7 +25,7 @@ from tests.operate.test_publish import spent
 def rate(database: Database, person: str) -> None:
     with database.writing() as connection:
         people.new_person(connection, person)
-        opinions.put(connection, person, "100", 5.0, 1.0)
+        own_ratings.put(connection, person, "100", 5.0, 1.0)
 
 
 def test_a_rating_that_was_lost_and_given_again_is_named_by_every_later_history(

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 import discreet as dc
+from discreet.data.ratings import Ratings
 from discreet.privacy import encoding
 from discreet.privacy.certificate import INCREMENTAL, Certificate, promise
+from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
-from discreet.privacy.margins import LARGEST_EPSILON
 from discreet.privacy.provenance import (
     SEEDED,
     SYSTEM_ENTROPY,
@@ -20,7 +21,6 @@ from discreet.privacy.provenance import (
     Provenance,
 )
 from discreet.privacy.theorems import THEOREMS, Status, Theorem, read_proof
-from discreet.ratings import Ratings
 
 TALLY = Provenance(
     scheme="Tally", variant="whole table", theorem=THEOREMS["tally"], sampler="exact",

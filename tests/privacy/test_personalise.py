@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
 from discreet.privacy.hashing import derive_key, pair_uniforms
 from discreet.privacy.noise import Randomness
@@ -14,7 +15,6 @@ from discreet.privacy.personalise import (
     resolve_threshold,
     sample,
 )
-from discreet.ratings import Ratings
 from tests.conftest import random_ratings
 
 LEVEL = st.floats(1e-6, 30)

@@ -2,9 +2,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.errors import SpecError
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
 from tests.conftest import random_ratings
 
 

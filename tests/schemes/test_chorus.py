@@ -7,40 +7,40 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
-from discreet.io.club import Club
 from discreet.kernels import sums
 from discreet.privacy.accounting import gaussian_mu
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
-from discreet.ratings import Ratings
-from discreet.schemes.chorus import PROBE, Chorus
-from discreet.schemes.directions import first_directions
-from discreet.schemes.purses import PERSON_NORM, Plan, check_grid
+from discreet.readers.club import Club
+from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.chorus.budget import PERSON_NORM, Plan, check_grid
+from discreet.schemes.chorus.directions import first_directions
+from discreet.schemes.chorus.rounds import CLIP, NoisyRounds
+from discreet.schemes.chorus.scheme import PROBE, Chorus
 from discreet.schemes.tally import Tally, count_votes
-from discreet.schemes.voices import CLIP, Voices
-from discreet.tallies import ONE_VOTE
 from tests.conftest import random_ratings
 
-UNIT, SUM_UNIT = 2.0**20, 2.0**30
+GRID, SUM_GRID = 2.0**20, 2.0**30
 Kernel = Callable[[Any, Any, Any], Any]
 
 
 def production(a: Any, z: Any, items: Any) -> Any:
     """One person's share of the item sums, by the kernels that releases use."""
     U = np.empty((1, z.shape[1]))
-    sums.add_voices(0, 1, np.array([0, len(a)]), items, a, z, 1e-6, U)
+    sums.user_vectors(0, 1, np.array([0, len(a)]), items, a, z, 1e-6, U)
     order = np.argsort(items, kind="stable")
     ptr = np.searchsorted(items[order], np.arange(len(z) + 1))
     V = np.empty((len(z), z.shape[1]), dtype=np.int64)
-    sums.add_chorus(0, len(z), ptr, np.zeros(len(a), np.int32), a[order], U, V)
-    return V / SUM_UNIT
+    sums.item_sums(0, len(z), ptr, np.zeros(len(a), np.int32), a[order], U, V)
+    return V / SUM_GRID
 
 
 def without_h(a: Any, z: Any, items: Any) -> Any:
     """The same without the h_i^2 term: a mechanism broken on purpose."""
-    x, rows = a / UNIT, z[items] / UNIT
+    x, rows = a / GRID, z[items] / GRID
     g = x @ rows
     V = np.zeros(z.shape)
     np.add.at(V, items, x[:, None] * g / np.sqrt(g @ g + 1e-6))
@@ -50,8 +50,8 @@ def without_h(a: Any, z: Any, items: Any) -> Any:
 def change(kernel: Kernel, a: Any, z: Any, items: Any) -> float:
     """How far removing the first record moves the sums, over the record's own size."""
     moved = kernel(a, z, items) - kernel(a[1:], z, items[1:])
-    rho = 2 * np.sqrt(z.size) / SUM_UNIT
-    return float(np.linalg.norm(moved) / (abs(int(a[0])) / UNIT + rho))
+    rho = 2 * np.sqrt(z.size) / SUM_GRID
+    return float(np.linalg.norm(moved) / (abs(int(a[0])) / GRID + rho))
 
 
 def climb(kernel: Kernel, seed: int, *, duplicates: bool = False) -> float:
@@ -65,9 +65,13 @@ def climb(kernel: Kernel, seed: int, *, duplicates: bool = False) -> float:
         value = change(kernel, a, z, items)
         for step in range(250):
             size = 0.5 * 0.98**step
-            b = np.clip(a + size * rng.normal(size=n) * CLIP * UNIT, -CLIP * UNIT, CLIP * UNIT)
+            b = np.clip(
+                a + size * rng.normal(size=n) * CLIP * GRID,
+                -CLIP * GRID,
+                CLIP * GRID,
+            )
             b = np.where(np.abs(b) < 100, 100, b).astype(np.int32)
-            y = _in_ball(z / UNIT + size * rng.normal(size=z.shape))
+            y = _in_ball(z / GRID + size * rng.normal(size=z.shape))
             found = change(kernel, b, y, items)
             if found > value:
                 a, z, value = b, y, found
@@ -76,13 +80,13 @@ def climb(kernel: Kernel, seed: int, *, duplicates: bool = False) -> float:
 
 
 def _start(rng: np.random.Generator, n: int, d: int, rows: int) -> tuple[Any, Any, Any]:
-    a = (rng.choice([-1, 1], n) * CLIP * UNIT).astype(np.int32)
+    a = (rng.choice([-1, 1], n) * CLIP * GRID).astype(np.int32)
     items = np.sort(rng.integers(0, rows, n)) if rows < n else np.arange(n)
     return a, _in_ball(rng.normal(size=(rows, d))), items.astype(np.int32)
 
 
 def _in_ball(z: Any) -> Any:
-    return np.trunc(z / np.maximum(1, np.linalg.norm(z, axis=1))[:, None] * UNIT)
+    return np.trunc(z / np.maximum(1, np.linalg.norm(z, axis=1))[:, None] * GRID)
 
 
 def test_no_record_moves_the_sums_by_more_than_its_size_and_some_nearly_do() -> None:
@@ -110,7 +114,7 @@ def spend(scheme: Chorus, ratings: Ratings, spec: PrivacySpec, monkeypatch: Any)
         return plain_laplace(self, sums, scale, **more)
 
     def add_gaussian(self: Any, sums: Any, scale: float, **more: Any) -> Any:
-        gauss.append(scale / SUM_UNIT)
+        gauss.append(scale / SUM_GRID)
         return plain_gauss(self, sums, scale, **more)
 
     monkeypatch.setattr(Randomness, "add_laplace", add_laplace)
@@ -193,16 +197,16 @@ def test_noise_that_is_too_narrow_for_its_grid_is_refused() -> None:
         check_grid(10**8, 2.0**26)
 
 
-class Listening(Voices):
+class Listening(NoisyRounds):
     """Rounds overheard by somebody who knows all ratings, with and without one record."""
 
-    def __init__(self, with_record: Voices, without: Voices) -> None:
+    def __init__(self, with_record: NoisyRounds, without: NoisyRounds) -> None:
         self.__dict__ |= vars(with_record)
         self.without, self.loss = without, 0.0
 
     def noisy_sums(self, z: Any, mu: float, randomness: Randomness) -> tuple[Any, float]:
         noisy, sigma = super().noisy_sums(z, mu, randomness)
-        here, there = (v.exact_sums(z) / SUM_UNIT for v in (self, self.without))
+        here, there = (v.exact_sums(z) / SUM_GRID for v in (self, self.without))
         self.loss += float(((noisy - there) ** 2 - (noisy - here) ** 2).sum() / (2 * sigma**2))
         return noisy, sigma
 
@@ -224,12 +228,12 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
         features, effects = tally.estimates(data, tallies, spec, t)
         voices = Listening(
             *(
-                Voices(d, effects, plan, p, neighbours=scheme.neighbours)
+                NoisyRounds(d, effects, plan, p, neighbours=scheme.neighbours)
                 for d, p in zip((data, rest), purses, strict=True)
             )
         )
         start = first_directions(effects, features, plan.factors, randomness.training)
-        voices.sing(start, effects.counts, randomness, lambda *_: None)
+        voices.run(start, effects.counts, randomness, lambda *_: None)
         losses.append(loss + voices.loss)
     return np.array(losses)
 
@@ -274,18 +278,18 @@ def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: f
     omega = gaussian_weights(levels, t, 1e-6)
     units = share_among_own(ratings, omega, PERSON_NORM, norm=2)
     z = _in_ball(np.random.default_rng(0).normal(size=(len(ratings.items), 3)))
-    a = np.trunc(units / (PERSON_NORM * UNIT) * CLIP * UNIT).astype(np.int32)  # worst residuals
+    a = np.trunc(units / (PERSON_NORM * GRID) * CLIP * GRID).astype(np.int32)  # worst residuals
     for person in range(len(ratings.users)):
         own = ratings.user == person
         if not own.any():
             continue
         assert len(set(levels[own])) == 1
-        assert pure[own].sum() <= PERSON_VOTES * UNIT * min(1, levels[own][0] / t)
+        assert pure[own].sum() <= PERSON_VOTES * GRID * min(1, levels[own][0] / t)
         weight = omega[own][0]
         one = np.stack(count_votes(ratings, units))
         rest = np.stack(count_votes(without_person(ratings, person), units[~own]))
-        assert np.linalg.norm(one - rest) <= PERSON_NORM * UNIT * weight
-        assert np.linalg.norm(one.sum(axis=0) - rest.sum(axis=0)) <= PERSON_NORM * UNIT * weight
+        assert np.linalg.norm(one - rest) <= PERSON_NORM * GRID * weight
+        assert np.linalg.norm(one.sum(axis=0) - rest.sum(axis=0)) <= PERSON_NORM * GRID * weight
         block = production(a[own], z, ratings.item[own])
         assert np.linalg.norm(block) <= CLIP * weight
 
@@ -296,7 +300,7 @@ def test_a_person_s_probe_tallies_and_rounds_share_one_gaussian_budget(
     scheme = Chorus(delta=1e-6, items=club.items, unit="person", factors=3)
     laplace, gauss = spend(scheme, club.ratings, PrivacySpec.uniform(3.0), monkeypatch)
     assert len(laplace) == 0
-    votes = PERSON_NORM / (gauss[0] * SUM_UNIT / ONE_VOTE)  # the first noise is the tallies'
+    votes = PERSON_NORM / (gauss[0] * SUM_GRID / ONE_VOTE)  # the first noise is the tallies'
     mu = float(np.sqrt(votes**2 + ((CLIP / gauss[1:]) ** 2).sum()))
     assert mu <= gaussian_mu(3.0, 1e-6)
     assert mu == pytest.approx(gaussian_mu(3.0, 1e-6), rel=1e-4)

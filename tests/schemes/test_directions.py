@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.schemes import directions
-from discreet.schemes.directions import Listener, within_the_ball
-from discreet.schemes.voices import UNIT
+from discreet.schemes.chorus import directions
+from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
+from discreet.schemes.chorus.rounds import GRID
 
 Array = NDArray[np.float64]
 SPREAD = np.array([[1.0, 0.3, 0.0], [0.3, 0.4, 0.1], [0.0, 0.1, 0.05]])
@@ -129,9 +129,9 @@ def test_sums_over_items_conclude_what_every_item_would(
     monkeypatch.setattr(directions, "_NOISE_GROUPS", 1000)
     counts, heard = rounds(120, 2, count)
     assert (counts < 0.5).any()
-    listener = Listener(counts, 2, CLIP, WEIGHT_RATIO)
+    estimator = DirectionEstimator(counts, 2, CLIP, WEIGHT_RATIO)
     for sums, fed in heard:
-        found = listener.hear(sums, SIGMA, fed)
+        found = estimator.update(sums, SIGMA, fed)
     z, sizes = plain_directions(counts, heard)
     signs = np.sign((found.z * z).sum(axis=0))  # of a direction nothing says which end is which
     np.testing.assert_allclose(found.z * signs, z, rtol=1e-8, atol=1e-8)
@@ -139,7 +139,9 @@ def test_sums_over_items_conclude_what_every_item_would(
 
 
 def test_nobody_heard_shows_nothing() -> None:
-    found = Listener(np.zeros(7), 2, CLIP, WEIGHT_RATIO).hear(np.ones((7, 2)), 1.0, np.ones((7, 2)))
+    found = DirectionEstimator(np.zeros(7), 2, CLIP, WEIGHT_RATIO).update(
+        np.ones((7, 2)), 1.0, np.ones((7, 2))
+    )
     assert not found.z.any()
     assert not found.sizes.any()
 
@@ -147,16 +149,18 @@ def test_nobody_heard_shows_nothing() -> None:
 def test_a_direction_fed_in_twice_counts_once() -> None:
     counts, [(sums, fed)] = rounds(300, 3, 1)
     fed[:, 2] = fed[:, 1]
-    sizes = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, fed).sizes
+    sizes = DirectionEstimator(counts, 3, CLIP, WEIGHT_RATIO).update(sums, SIGMA, fed).sizes
     assert np.isfinite(sizes).all()
     fed[:, 2] += 1e-5 * fed[:, 0]
-    again = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, fed).sizes
+    again = DirectionEstimator(counts, 3, CLIP, WEIGHT_RATIO).update(sums, SIGMA, fed).sizes
     np.testing.assert_allclose(again, sizes, rtol=1e-2, atol=1e-6)
 
 
 def test_what_explains_nothing_has_no_size() -> None:
     counts, [(sums, fed)] = rounds(300, 3, 1)
-    found = Listener(counts, 3, CLIP, WEIGHT_RATIO).hear(sums, SIGMA, np.full_like(fed, 0.5))
+    found = DirectionEstimator(counts, 3, CLIP, WEIGHT_RATIO).update(
+        sums, SIGMA, np.full_like(fed, 0.5)
+    )
     assert found.sizes.max() < 1e-3 * directions.FIRST_SIZE
 
 
@@ -168,5 +172,5 @@ def test_what_is_fed_in_is_never_longer_than_one(d: int, size: float) -> None:
     z = size * rng.standard_normal((3000, d))
     z[::7] = size * np.sign(z[::7])  # with four factors exactly one long
     z[::11], z[::13, 0] = 0, size
-    fed = np.trunc(within_the_ball(z, rng.random(len(z))) * UNIT).astype(np.int64)
-    assert max((fed.astype(object) ** 2).sum(axis=1)) <= UNIT**2
+    fed = np.trunc(within_the_ball(z, rng.random(len(z))) * GRID).astype(np.int64)
+    assert max((fed.astype(object) ** 2).sum(axis=1)) <= GRID**2

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.errors import (
     SpecError,
 )
@@ -14,10 +15,9 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
-from discreet.ratings import Ratings
-from discreet.schemes.dppmf import DPPMF, PDPPMF
-from discreet.schemes.gradient import GradientSteps
-from discreet.schemes.pmf import PMF
+from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.gradient import GradientSteps
+from discreet.schemes.pmf.pmf import PMF
 from tests.conftest import GENTLE, random_ratings
 
 SPEC = PrivacySpec.column(min_level=0.1)

@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
-from discreet.kernels.sums import add_chorus, add_voices
-from discreet.privacy.margins import MOST_ITEMS, root_rounded_down, rounded_down, rounded_up
+from discreet.kernels.sums import item_sums, user_vectors
+from discreet.privacy.fixedpoint import MOST_ITEMS, root_rounded_down, rounded_down, rounded_up
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes import voices as voices_module
-from discreet.schemes.chorus import PROBE, Chorus
+from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.chorus import rounds
+from discreet.schemes.chorus.budget import PERSON_NORM, PersonBudget, Plan
+from discreet.schemes.chorus.rounds import CLIP, FLOOR, GRID, SUM_GRID, NoisyRounds
+from discreet.schemes.chorus.scheme import PROBE, Chorus
 from discreet.schemes.effects import Effects
-from discreet.schemes.purses import PERSON_NORM, ByPerson, Plan
 from discreet.schemes.tally import PERSON_VOTES, Tally
-from discreet.schemes.voices import CLIP, FLOOR, SUM_UNIT, UNIT, Voices
-from discreet.tallies import ONE_VOTE
 from tests.conftest import random_ratings
 
 mp.mp.dps = 60
@@ -90,7 +90,7 @@ def test_tallies_alone_cost_no_more_than_t(unit: str, votes: int, scales: list[F
         assert votes * ONE_VOTE / scales[0] <= Fraction(t)
 
 
-class Given(ByPerson):
+class Given(PersonBudget):
     """A purse of a mu and of weights that the test chooses."""
 
     def __init__(self, mu: float, weights: Any = 1.0) -> None:
@@ -104,16 +104,16 @@ class Given(ByPerson):
         return self.given * np.ones(len(counted))
 
 
-def listening(data: Ratings, plan: Plan, purse: Any, **more: Any) -> Voices:
-    """Voices whose residuals are all beyond the clip, so that weights alone decide."""
+def listening(data: Ratings, plan: Plan, purse: Any, **more: Any) -> NoisyRounds:
+    """NoisyRounds whose residuals are all beyond the clip, so that weights alone decide."""
     count = len(data.items)
     effects = Effects(-50.0, np.zeros(count), np.ones(count))
-    return Voices(data, effects, plan, purse, **{"neighbours": Neighbours.ADD_REMOVE} | more)
+    return NoisyRounds(data, effects, plan, purse, **{"neighbours": Neighbours.ADD_REMOVE} | more)
 
 
-def rounds_cost(voices: Voices, moved: Fraction) -> Fraction:
+def rounds_cost(voices: NoisyRounds, moved: Fraction) -> Fraction:
     """The sum of the squares of all rounds' mu, each of which its noise keeps."""
-    moved = (moved + Fraction(voices.rho)) * SUM_UNIT
+    moved = (moved + Fraction(voices.rho)) * SUM_GRID
     for mu in voices.mus:
         assert moved / Fraction(voices.deviation(mu)) <= Fraction(mu)
     return sum((Fraction(mu) ** 2 for mu in voices.mus), Fraction(0))
@@ -163,12 +163,12 @@ def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
     for scale in (1.0, 1e-3, 1e-6, 1e-8):
         weights = np.where(np.arange(items) % 5 > 0, rng.uniform(0, scale, items), scale)
         voices = listening(data, Plan(0.0, 0.35, 32, 6), Given(1.0, weights))
-        assert voices.rho >= 2 * math.sqrt(items * 32) / SUM_UNIT
+        assert voices.rho >= 2 * math.sqrt(items * 32) / SUM_GRID
         rho, X = Fraction(voices.rho), Fraction(CLIP)
         a = voices.contributions.state.by_user  # type: ignore[attr-defined]
         for weight, value in zip(weights, a, strict=True):
             omega = Fraction(weight) / (1 + Fraction(1, 2**53))
-            assert value == 0 or Fraction(abs(int(value)), UNIT) + rho <= omega * (X + rho)
+            assert value == 0 or Fraction(abs(int(value)), GRID) + rho <= omega * (X + rho)
         assert scale < 1e-5 or (a != 0).any()
 
 
@@ -177,12 +177,12 @@ def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
 def test_a_voice_and_its_products_are_as_exact_as_rho_needs(n: int, d: int) -> None:
     """#rho: u within (d/2 + 8) 2^-53, and every product within 1 + 2^-20 units of the exact one."""
     rng = np.random.default_rng(n)
-    a = np.trunc(rng.choice([-1, 1], n) * CLIP * UNIT * rng.uniform(0.2, 1, n)).astype(np.int32)
+    a = np.trunc(rng.choice([-1, 1], n) * CLIP * GRID * rng.uniform(0.2, 1, n)).astype(np.int32)
     z = rng.normal(size=(n, d))
-    z = np.trunc(z / np.linalg.norm(z, axis=1)[:, None] * UNIT)
+    z = np.trunc(z / np.linalg.norm(z, axis=1)[:, None] * GRID)
     U, V = np.empty((1, d)), np.empty((n, d), dtype=np.int64)
-    add_voices(0, 1, np.array([0, n]), np.arange(n, dtype=np.int32), a, z, FLOOR, U)
-    add_chorus(0, n, np.arange(n + 1), np.zeros(n, np.int32), a, U, V)
+    user_vectors(0, 1, np.array([0, n]), np.arange(n, dtype=np.int32), a, z, FLOOR, U)
+    item_sums(0, n, np.arange(n + 1), np.zeros(n, np.int32), a, U, V)
     g = [sum(int(x) * int(y) for x, y in zip(a, z[:, f], strict=True)) for f in range(d)]
     h = sum(int(x) ** 2 for x in a)
     root = mp.sqrt(mp.mpf(sum(x * x for x in g)) / 2**80 + mp.mpf(h) / 2**40 + mp.mpf(FLOOR))
@@ -201,18 +201,18 @@ def test_integer_sums_of_a_billion_ratings_stay_within_64_bits() -> None:
     most, limit = 10**9, 2**63
     assert most * ONE_VOTE < limit // 8000
     assert most * PERSON_VOTES * ONE_VOTE < limit // 32
-    assert most * CLIP * SUM_UNIT < limit // 8
-    block, contribution = 4096, math.ceil(CLIP * UNIT)
-    assert block * contribution * UNIT < 2**53
+    assert most * CLIP * SUM_GRID < limit // 8
+    block, contribution = 4096, math.ceil(CLIP * GRID)
+    assert block * contribution * GRID < 2**53
     assert block * contribution**2 < 2**53
     assert block * contribution * 1024 < 2**53
-    assert MOST_ITEMS * contribution * UNIT < limit
+    assert MOST_ITEMS * contribution * GRID < limit
 
 
 def test_a_catalogue_beyond_the_proof_of_the_rounds_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(voices_module, "MOST_ITEMS", 3)
+    monkeypatch.setattr(rounds, "MOST_ITEMS", 3)
     with pytest.raises(ParameterError, match="catalogues of at most 3 items: got 4"):
         Chorus(delta=1e-6, factors=2).fit(random_ratings(3, 4, 12, seed=0), seed=1)
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.evaluate.crossval import evaluate_split
 from discreet.evaluate.splits import hold_out
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.dppmf import DPPMF, PDPPMF
-from discreet.schemes.pmf import PMF
+from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.pmf import PMF
 
 Loader = Callable[[str], Ratings]
 

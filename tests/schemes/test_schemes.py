@@ -7,6 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from discreet.data.ids import Ids
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
 from discreet.errors import (
     DataError,
     DivergenceError,
@@ -14,15 +17,12 @@ from discreet.errors import (
     SpecError,
     UnknownIdError,
 )
-from discreet.ids import Ids
-from discreet.items import Items
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.baseline import Bias
-from discreet.schemes.chorus import Chorus
-from discreet.schemes.dppmf import DPPMF, PDPPMF
-from discreet.schemes.pmf import PMF
+from discreet.schemes.bias import Bias
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 from tests.conftest import GENTLE, random_ratings
 

@@ -5,12 +5,12 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
+from discreet.data.ratings import Ratings
+from discreet.data.scale import RatingScale
 from discreet.errors import DivergenceError
-from discreet.ratings import Ratings
-from discreet.release import Release
-from discreet.scale import RatingScale
-from discreet.schemes import sgd
-from discreet.schemes.pmf import PMF
+from discreet.release.release import Release
+from discreet.schemes.pmf import sgd
+from discreet.schemes.pmf.pmf import PMF
 from tests.conftest import random_ratings
 
 

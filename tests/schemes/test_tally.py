@@ -9,20 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.data.features import TITLE_FAMILY, encode
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.data.scale import RatingScale
 from discreet.errors import ParameterError
-from discreet.features import TITLE_FAMILY, encode
-from discreet.items import Items
 from discreet.kernels import reference, sums
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, weigh
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
-from discreet.ratings import Ratings
-from discreet.scale import RatingScale
+from discreet.release.tallies import ONE_VOTE, Tallies
 from discreet.schemes.effects import estimate
 from discreet.schemes.tally import Tally, count_votes
-from discreet.tallies import ONE_VOTE, Tallies
 from tests.conftest import random_ratings
 
 SPEC = PrivacySpec.column()
@@ -304,7 +304,7 @@ def test_weighing_beats_sampling_at_every_threshold(club: Any) -> None:
 
 def test_a_record_of_another_kind_of_item_changes_nothing_else(tmp_path: Any) -> None:
     """One odd id in a text file must not change how the others are read."""
-    from discreet.io.tables import read_items, read_ratings
+    from discreet.readers.tables import read_items, read_ratings
 
     rows = [f"{u},{i},{1 + (u + i) % 5},0.5" for u in range(20) for i in range(5)]
     (tmp_path / "items.csv").write_text("item\n" + "\n".join(map(str, range(5))))

@@ -8,11 +8,11 @@ import httpx2 as httpx
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from discreet.data.ratings import Ratings
 from discreet.database import people
 from discreet.database.connection import Database
 from discreet.database.people import Role
-from discreet.operate.publish import publish
-from discreet.ratings import Ratings
+from discreet.operate.releases import publish
 from discreet.service.app import create_app
 from discreet.service.limits import Limits, Rate
 from tests.databases import filled

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
-from discreet.ratings import Ratings
 from tests.databases import database as database
 from tests.databases import postgresql as postgresql
 from tests.databases import sqlite as sqlite

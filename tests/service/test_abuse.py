@@ -11,10 +11,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
-from discreet.items import Items
-from discreet.operate.tables import add_items
-from discreet.ratings import Ratings
+from discreet.operate.imports import add_items
 from discreet.service import logs
 from tests.service.clubs import OUR_PAGE, Club, open_club
 from tests.service.test_access import signed_in
@@ -120,7 +120,7 @@ HOSTILE = "<script>alert(1)</script>'; DROP TABLE ratings; -- {{7*7}}"
 def test_hostile_titles_are_shown_as_they_are(club: Club) -> None:
     table = pl.DataFrame({"item": ["x<b>'\"&/?#"], "title": [HOSTILE], "genres": [["<i>"]]})
     add_items(club.database, Items.from_frame(table))
-    club.app.state.service.shelves.look_again()
+    club.app.state.service.public.look_again()
     signed_in(club, "u1")
     page = club.client.post("/rate/search", data={"q": "<script>"}, headers=OUR_PAGE).text
     assert "<script>alert" not in page
@@ -174,7 +174,7 @@ def test_logs_hold_no_rating_token_id_or_address(small_club: Club) -> None:
         wanted = {"words": "secretword"}
         small_club("u1", "POST", "/api/catalogue/search", json=wanted)
         small_club("wrong-token", "GET", "/api/me")
-        small_club.app.state.service.shelves.search = None  # a defect nobody expected
+        small_club.app.state.service.public.search = None  # a defect nobody expected
         broken = small_club(None, "POST", "/api/catalogue/search", json=wanted)
     finally:
         root.handlers, root.level = handlers, level
@@ -251,7 +251,7 @@ def test_secure_delete_overwrites_what_is_erased(sqlite: Database) -> None:
 
 
 def test_a_person_gets_a_page_when_something_breaks(small_club: Club) -> None:
-    small_club.app.state.service.shelves.search = None  # a defect nobody expected
+    small_club.app.state.service.public.search = None  # a defect nobody expected
     signed_in(small_club, "u1")
     answer = small_club.client.get("/rate", headers=OUR_PAGE)
     assert answer.status_code == 500

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
-from discreet.ratings import Ratings
 from discreet.service.app import create_app
 from discreet.service.limits import Buckets, Limits, Rate
 from tests.service.clubs import OUR_PAGE, UNLIMITED, Club, open_club

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
-from discreet.ratings import Ratings
-from discreet.release import Release
-from discreet.service.shelves import folded
+from discreet.release.release import Release
+from discreet.service.public_cache import folded
 from tests.service.clubs import Club, open_club
 
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.database import opinions
+from discreet.data.ratings import Ratings
+from discreet.database import own_ratings
 from discreet.database.connection import Database
-from discreet.operate import publish as operate
+from discreet.operate import releases as operate
 from discreet.operate.copies import charge_in_full
-from discreet.operate.publish import publish, read_moment
-from discreet.operate.tables import offered
+from discreet.operate.imports import offered
+from discreet.operate.releases import publish, read_snapshot
 from discreet.privacy.lifetime import Loss, together
-from discreet.ratings import Ratings
-from discreet.schemes.chorus import Chorus
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.service import disclosure
 from discreet.service.disclosure import Entered, Record, State
-from discreet.service.words import surest
+from discreet.service.plain_language import surest
 from tests.databases import filled, films
 from tests.service.clubs import OUR_PAGE, Club, open_club
 from tests.service.test_access import signed_in
@@ -34,7 +34,7 @@ def put(club: Club, **fields: float) -> None:
 
 def publish_again(club: Club) -> None:
     publish(club.database, club.app.state.service.declared)
-    club.app.state.service.shelves.look_again()
+    club.app.state.service.public.look_again()
 
 
 def page(club: Club, path: str, **form: str) -> str:
@@ -198,7 +198,7 @@ def history(
     declared = filled(sqlite, small, delta=request.param)
     if declared.delta:  # with so few ratings it would find no factors, and spend no delta
         singing = Chorus(delta=declared.delta, items=films(), factors=2, rounds=2)
-        monkeypatch.setattr("discreet.operate.publish.declared_scheme", lambda *_: singing)
+        monkeypatch.setattr("discreet.operate.releases.declared_scheme", lambda *_: singing)
     life: list[dict[str, float | None]] = [
         {"100": 0.1, "101": 1.0, "102": 0.3, "103": 0.1},
         {"100": 0.3, "101": 0.1, "102": None, "104": 0.25},
@@ -208,7 +208,7 @@ def history(
 
     def record() -> Record:
         with sqlite.reading() as connection:
-            own = opinions.of(connection, "u1")
+            own = own_ratings.of(connection, "u1")
             return disclosure.record(connection, declared, "u1", own, films().ids.values)
 
     steps: list[Step] = []
@@ -216,10 +216,10 @@ def history(
         with sqlite.writing() as connection:
             for item, level in changes.items():
                 if level is None:
-                    opinions.remove(connection, "u1", item)
+                    own_ratings.remove(connection, "u1", item)
                 else:
-                    opinions.put(connection, "u1", item, 4.0, level)
-        moment = read_moment(sqlite, declared)
+                    own_ratings.put(connection, "u1", item, 4.0, level)
+        moment = read_snapshot(sqlite, declared)
         scheme = operate.declared_scheme(declared, moment.items)
         spec, data = scheme.prepare(moment.ratings, offered(declared))
         allowed = scheme.allowances(data, spec, moment.spends)

@@ -16,9 +16,9 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from discreet.data.ratings import Ratings
 from discreet.database import people
 from discreet.database.connection import Database
-from discreet.ratings import Ratings
 from tests.service.clubs import Club, open_club
 
 CHECKS = [

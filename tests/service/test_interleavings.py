@@ -14,14 +14,14 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database import catalogue, opinions, people
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.database import catalogue, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import catalogue_version
 from discreet.database.people import Role
 from discreet.errors import DataError
-from discreet.items import Items
-from discreet.operate.tables import add_items, add_ratings
-from discreet.ratings import Ratings
+from discreet.operate.imports import add_items, add_ratings
 from tests.service.clubs import OUR_PAGE, Club
 
 WAITING = sa.text(
@@ -61,15 +61,15 @@ def interleave(
     return answers[0]
 
 
-def rated(club: Club, epsilon: float) -> opinions.Opinion:
+def rated(club: Club, epsilon: float) -> own_ratings.OwnRating:
     """A rating at a level."""
     with club.database.writing() as connection:
-        return opinions.put(connection, "u1", "129", 3.0, epsilon)
+        return own_ratings.put(connection, "u1", "129", 3.0, epsilon)
 
 
 def stored(club: Club) -> tuple[float, float]:
     with club.database.reading() as connection:
-        found = opinions.one(connection, "u1", "129")
+        found = own_ratings.one(connection, "u1", "129")
     assert found is not None
     return found.rating, found.epsilon
 
@@ -79,7 +79,7 @@ def test_a_level_that_was_lowered_is_not_raised_by_a_change_beside_it(club: Club
     rated(club, 1.0)
     interleave(
         club.database,
-        lambda connection: opinions.put(connection, "u1", "129", 5.0, 0.1),
+        lambda connection: own_ratings.put(connection, "u1", "129", 5.0, 0.1),
         lambda: service.rate("u1", "129", 4.0, None),
     )
     assert stored(club) == (4.0, 0.1)
@@ -90,7 +90,7 @@ def test_a_level_that_is_lowered_beside_a_change_is_lowered(club: Club) -> None:
     rated(club, 1.0)
     interleave(
         club.database,
-        lambda connection: opinions.put(connection, "u1", "129", 4.0, 1.0),
+        lambda connection: own_ratings.put(connection, "u1", "129", 4.0, 1.0),
         lambda: service.rate("u1", "129", 5.0, 0.1),
     )
     assert stored(club) == (5.0, 0.1)
@@ -101,7 +101,7 @@ def test_a_rating_given_beside_its_deletion_is_a_new_one(club: Club) -> None:
     rated(club, 1.0)
     interleave(
         club.database,
-        lambda connection: opinions.remove(connection, "u1", "129"),
+        lambda connection: own_ratings.remove(connection, "u1", "129"),
         lambda: service.rate("u1", "129", 4.0, None),
     )
     # Deleted, then given: at the default level. In the other order nothing would be left.
@@ -178,12 +178,12 @@ def test_an_import_beside_a_deletion_does_not_bring_the_rating_back(
     ratings = Ratings.from_frame(table, scale=declared.rating_scale)
     imported = interleave(
         club.database,
-        lambda connection: opinions.remove(connection, "u1", "129"),
+        lambda connection: own_ratings.remove(connection, "u1", "129"),
         lambda: add_ratings(club.database, declared, ratings, replace=replace),
     )
     with club.database.reading() as connection:
-        assert opinions.one(connection, "u1", "129") is None
-        assert opinions.one(connection, "u2", "129") is not None
+        assert own_ratings.one(connection, "u1", "129") is None
+        assert own_ratings.one(connection, "u2", "129") is not None
     assert imported == (2, 1)
 
 

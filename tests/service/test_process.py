@@ -12,10 +12,10 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.database import people
 from discreet.database.connection import Database
 from discreet.database.people import Role
-from discreet.ratings import Ratings
 from tests.databases import filled
 from tests.processes import Served, serving
 

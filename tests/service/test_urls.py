@@ -13,10 +13,10 @@ from urllib.parse import unquote_plus, urlencode
 import polars as pl
 import pytest
 
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
-from discreet.items import Items
-from discreet.operate.tables import add_items
-from discreet.ratings import Ratings
+from discreet.operate.imports import add_items
 from discreet.service import guard, logs
 from tests.service.clubs import OUR_PAGE, Club, open_club
 from tests.service.test_access import signed_in
@@ -122,7 +122,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator
     with open_club(database, small) as club:
         more = pl.DataFrame({"item": [ITEM], "title": [f"{WORD.title()} Wombat"]})
         add_items(database, Items.from_frame(more))
-        club.app.state.service.shelves.look_again()
+        club.app.state.service.public.look_again()
         logs.set_up(written)
         try:
             walk = Walk(club)
@@ -130,7 +130,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator
             walk.look_at(walk.take("GET", "/rate"), depth=2)
             document = club.client.get("/openapi.json").json()
             answers = list(use_api(club, document))
-            club.app.state.service.shelves.search = broken
+            club.app.state.service.public.search = broken
             club(None, "POST", "/api/catalogue/search", json={"words": WORD})
             signed_in(club, "u2")
             club.client.post("/rate/search", data={"q": WORD}, headers=OUR_PAGE)

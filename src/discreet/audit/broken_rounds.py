@@ -13,15 +13,15 @@ from discreet.audit.breaking import Change, instead
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
-from discreet.schemes import purses, voices
-from discreet.schemes.purses import ByPerson, ByRating, Plan
-from discreet.schemes.voices import CLIP, SUM_UNIT, Voices
+from discreet.schemes.chorus import budget, rounds
+from discreet.schemes.chorus.budget import PersonBudget, Plan, RatingBudget
+from discreet.schemes.chorus.rounds import CLIP, SUM_GRID, NoisyRounds
 
 Array = NDArray[Any]
 
 
 def _voices_of(length: Callable[[Array, Array], Array]) -> list[Change]:
-    """Voices g / length(|g|^2, h0^2): the sum of squares of what was said is left out."""
+    """Vectors g / length(|g|^2, h0^2): the sum of squares of what was said is left out."""
 
     def add(lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float,
             out: Array) -> None:  # fmt: skip
@@ -31,7 +31,7 @@ def _voices_of(length: Callable[[Array, Array], Array]) -> list[Change]:
         np.add.at(g, own, a[some, None] * 2.0**-40 * z[items[some]])
         out[lo:hi] = g / length((g**2).sum(axis=1), np.array(floor))[:, None]
 
-    return [(voices, "add_voices", add)]
+    return [(rounds, "user_vectors", add)]
 
 
 def no_squares() -> list[Change]:
@@ -49,27 +49,27 @@ def no_clipping() -> list[Change]:
     unclipped = ModuleType("numpy")
     unclipped.__dict__.update(vars(np))
     unclipped.__dict__["clip"] = lambda values, *_: values
-    return [(voices, "np", unclipped)]
+    return [(rounds, "np", unclipped)]
 
 
 def quiet_rounds() -> list[Change]:
     """The rounds' noise times 0.8."""
-    return instead(Voices, "deviation", lambda own: lambda self, mu: 0.8 * own(self, mu))
+    return instead(NoisyRounds, "deviation", lambda own: lambda self, mu: 0.8 * own(self, mu))
 
 
 def quiet_person() -> list[Change]:
     """The noise on a person's counts and tallies times 0.8, and the rounds' too."""
-    tallies = instead(ByPerson, "scale", lambda own: lambda self, share: 0.8 * own(self, share))
+    tallies = instead(PersonBudget, "scale", lambda own: lambda self, share: 0.8 * own(self, share))
     return tallies + quiet_rounds()
 
 
 def undoubled() -> list[Change]:
     """REPLACE with the noise of add/remove."""
 
-    def deviation(self: Voices, mu: float) -> float:
-        return (CLIP + self.rho) / mu * SUM_UNIT
+    def deviation(self: NoisyRounds, mu: float) -> float:
+        return (CLIP + self.rho) / mu * SUM_GRID
 
-    return [(Voices, "deviation", deviation)]
+    return [(NoisyRounds, "deviation", deviation)]
 
 
 def every_round_whole() -> list[Change]:
@@ -77,14 +77,14 @@ def every_round_whole() -> list[Change]:
 
     def made(own: Any) -> Any:
         def init(
-            self: Voices, data: Any, effects: Any, plan: Plan, purse: Any, **more: Any
+            self: NoisyRounds, data: Any, effects: Any, plan: Plan, purse: Any, **more: Any
         ) -> None:
             own(self, data, effects, plan, purse, **more)
             self.mus = [purse.rounds(plan.share)] * plan.rounds
 
         return init
 
-    return instead(Voices, "__init__", made)
+    return instead(NoisyRounds, "__init__", made)
 
 
 def whole_share() -> list[Change]:
@@ -99,22 +99,22 @@ def free_probe() -> list[Change]:
 
 def exact_probe() -> list[Change]:
     """`auto` decides by exact counts."""
-    return instead(ByRating, "probe", lambda own: lambda self, _: own(self, 0.0))
+    return instead(RatingBudget, "probe", lambda own: lambda self, _: own(self, 0.0))
 
 
 def level_blind_rounds() -> list[Change]:
     """Every rating has the weight 1 in the rounds."""
-    return [(purses, "gaussian_weights", lambda levels, *_: np.ones(len(levels)))]
+    return [(budget, "gaussian_weights", lambda levels, *_: np.ones(len(levels)))]
 
 
 def no_margin() -> list[Change]:
     """The noise leaves no room for what cutting off products moves (rho)."""
 
-    def deviation(self: Voices, mu: float) -> float:
+    def deviation(self: NoisyRounds, mu: float) -> float:
         moved = CLIP if self.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
-        return float(np.nextafter(moved / mu * SUM_UNIT, np.inf))
+        return float(np.nextafter(moved / mu * SUM_GRID, np.inf))
 
-    return [(Voices, "deviation", deviation)]
+    return [(NoisyRounds, "deviation", deviation)]
 
 
 def delta_forgotten() -> list[Change]:

@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.breaking import Change, instead
+from discreet.data.ratings import Ratings
 from discreet.engines import stream
 from discreet.privacy import personalise
-from discreet.privacy.ledger import Ledger
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.release import Release
-from discreet.schemes import purses, tally
-from discreet.schemes.chorus import Chorus
-from discreet.schemes.model import Batch
+from discreet.publishing.file_ledger import Ledger
+from discreet.release.release import Release
+from discreet.release.tallies import ONE_VOTE
+from discreet.schemes import tally
+from discreet.schemes.base import Batch
+from discreet.schemes.chorus import budget
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
-from discreet.tallies import ONE_VOTE
 
 Array = NDArray[Any]
 
@@ -57,7 +58,7 @@ def undivided() -> list[Change]:
         del ratings, norm
         return np.asarray(np.floor(weights * whole * ONE_VOTE), dtype=np.int32)
 
-    return [(tally, "share_among_own", share), (purses, "share_among_own", share)]
+    return [(tally, "share_among_own", share), (budget, "share_among_own", share)]
 
 
 def filter_first() -> list[Change]:
@@ -160,13 +161,13 @@ def part_read_twice() -> list[Change]:
     """The stream engine adds its first part up twice."""
 
     def made(own: Any) -> Any:
-        def add_up(self: Any, contribution: Any, shape: Any) -> Any:
+        def total(self: Any, contribution: Any, shape: Any) -> Any:
             first = contribution(self.prepare(self.stream.load(0)))
             return own(self, contribution, shape) + first
 
-        return add_up
+        return total
 
-    return instead(stream.Streamed, "add_up", made)
+    return instead(stream.StreamParts, "sum", made)
 
 
 def coins_until_heads() -> list[Change]:
@@ -232,4 +233,4 @@ def largest_level() -> list[Change]:
             levels = most[ratings.user]
         return replace(ratings, epsilon=levels).with_items(catalogue)
 
-    return [(place, "levelled", levelled) for place in (personalise, tally, purses)]
+    return [(place, "levelled", levelled) for place in (personalise, tally, budget)]

@@ -19,16 +19,16 @@ from discreet.audit.heard import by_copy, distance, ratio_of
 from discreet.audit.neighbours import Pair, copies, levels_of
 from discreet.audit.search import Person, climb, starts
 from discreet.audit.transcript import Draw, listening
+from discreet.data.ratings import Ratings
 from discreet.privacy.accounting import gaussian_delta, gaussian_epsilon, gaussian_mu
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.chorus import PROBE, Chorus
+from discreet.schemes.chorus.budget import LevelsOf, Plan
+from discreet.schemes.chorus.rounds import GRID, NoisyRounds
+from discreet.schemes.chorus.scheme import PROBE, Chorus
 from discreet.schemes.effects import Effects
-from discreet.schemes.purses import LevelsOf, Plan
-from discreet.schemes.voices import UNIT, Voices
 
 Array = NDArray[Any]
 AT_ONCE = 5_000
@@ -129,11 +129,11 @@ class ChorusRuns:
         purse.probe(self.plan.probe)
         purse.tallies(self.plan.tallies)
         flat = Effects(table.scale.middle, np.zeros(len(table.items)), np.ones(len(table.items)))
-        voices = Voices(
+        voices = NoisyRounds(
             table, flat, self.plan, purse, neighbours=self.scheme.neighbours,
             threads=self.scheme.threads,
         )  # fmt: skip
-        fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * UNIT)
+        fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * GRID)
         for k, mu in enumerate(voices.mus):
             voices.noisy_sums(fed if k % 2 == 0 else -fed, mu, randomness)
 

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from discreet.audit.game import Game
 from discreet.audit.neighbours import Pair, canary, crowd, four_people
+from discreet.data.ratings import Ratings
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.schemes.chorus import Chorus
-from discreet.schemes.dppmf import DPPMF, PDPPMF
-from discreet.schemes.model import FactorModel, Scheme
-from discreet.schemes.pmf import PMF
+from discreet.schemes.base import FactorModel, Scheme
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 
 Array = NDArray[Any]

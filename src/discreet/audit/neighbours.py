@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from discreet.ids import Ids
-from discreet.ratings import Ratings
-from discreet.scale import RatingScale
+from discreet.data.ids import Ids
+from discreet.data.ratings import Ratings
+from discreet.data.scale import RatingScale
 
 Array = NDArray[Any]
 

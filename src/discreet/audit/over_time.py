@@ -6,7 +6,7 @@ from discreet.audit.game import Game
 from discreet.audit.heard import CopiedRuns, SampledRuns
 from discreet.audit.neighbours import four_people, numbered, without_record
 from discreet.audit.routes import ThroughDatabase, ThroughLedger, database_missing
-from discreet.schemes.chorus import Chorus
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
 SHARE, SMALL_SHARE = 0.25, 0.15

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.game import Game, play_game
 from discreet.audit.neighbours import Pair, four_people, levels_of, random_pair
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
 from discreet.kernels import tiny
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
@@ -18,7 +19,6 @@ from discreet.privacy.certificate import Certificate
 from discreet.privacy.personalise import inclusion_probability
 from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
 
 Array = NDArray[Any]
 _CODES = {"printed": tiny.PRINTED, "stated": tiny.STATED, "repaired": tiny.REPAIRED}

@@ -10,7 +10,7 @@ from discreet.audit.game import Game
 from discreet.audit.heard import CopiedRuns, ReplayedRuns, first_column
 from discreet.audit.neighbours import Pair, four_people, numbered, without_record
 from discreet.audit.routes import ThroughBatches, ThroughFit, ThroughStream
-from discreet.schemes.chorus import Chorus
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
 CROWD = 52

@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.data.ids import Ids
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
-from discreet.ids import Ids
-from discreet.items import Items
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import silent
-from discreet.ratings import Ratings
-from discreet.release import Release
-from discreet.schemes.chorus import Chorus
-from discreet.schemes.publish import publish
+from discreet.publishing.publish import publish
+from discreet.release.release import Release
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
 
@@ -120,8 +120,8 @@ class ThroughDatabase:
         from discreet.database import ledger
         from discreet.database.connection import Database
         from discreet.database.declaration import establish
-        from discreet.operate.publish import publish as publish_from
-        from discreet.operate.tables import add_items, add_ratings
+        from discreet.operate.imports import add_items, add_ratings
+        from discreet.operate.releases import publish as publish_from
 
         # Texts in the order of the numbers.
         named = Ids(pl.Series("item", [f"{k:09d}" for k in range(len(table.items))]))

@@ -22,11 +22,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.data.ratings import Ratings
 from discreet.errors import DivergenceError
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
-from discreet.schemes.gradient import BATCH, GradientSteps
+from discreet.schemes.pmf.gradient import BATCH, GradientSteps
 
 Array = NDArray[Any]
 _LEAST_FACTOR = -1 + 1e-6

@@ -8,11 +8,11 @@ from discreet.audit import chorus, fits, over_time, paper, replays, tally
 from discreet.audit.game import Finding, Game, play_game
 from discreet.audit.mutants import MUTANTS, mutant_games
 from discreet.audit.neighbours import four_people
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError, require_count
 from discreet.privacy.certificate import INCREMENTAL, Certificate
 from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
 
 FALSE_ALARMS = 0.05
 """The chance that an audit refutes anything true, all its rows together."""

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.breaking import Change, patched
+from discreet.data.ratings import Ratings
 from discreet.privacy.noise import Randomness
-from discreet.ratings import Ratings
-from discreet.release import Release
+from discreet.release.release import Release
 
 Array = NDArray[Any]
 Produce = Callable[[Ratings], Sequence[Release]]

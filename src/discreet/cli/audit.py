@@ -13,8 +13,8 @@ from discreet.errors import OutputError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.audit.game import Finding
+    from discreet.data.ratings import Ratings
     from discreet.privacy.certificate import Certificate
-    from discreet.ratings import Ratings
 
 
 def audit(
@@ -105,7 +105,7 @@ def audit(
         elif release is None:
             games = suite.every_game(thorough=thorough, data=data)
         else:
-            from discreet.release import Release
+            from discreet.release.release import Release
 
             certificate = Release.load(release).certificate
             games = suite.games_for(certificate, exact=thorough)

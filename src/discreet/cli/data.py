@@ -17,7 +17,7 @@ app = typer.Typer(
 @app.command("list")
 def list_() -> None:
     """Name every known data set and where it is."""
-    from discreet.io import datasets
+    from discreet.readers import datasets
 
     rows = []
     for name, known in datasets.DATA_SETS.items():
@@ -35,7 +35,7 @@ def get(name: str = typer.Argument(help="For example ml-100k.")) -> None:
     Example:
       discreet data get ml-100k
     """
-    from discreet.io import datasets
+    from discreet.readers import datasets
 
     with show.progress_bar() as progress:
         path = datasets.get(name, progress=progress)
@@ -46,7 +46,7 @@ def get(name: str = typer.Argument(help="For example ml-100k.")) -> None:
 def path(name: str = typer.Argument(help="For example ml-1m.")) -> None:
     """Print where a data set's ratings are."""
     from discreet.errors import DataMissingError
-    from discreet.io import datasets
+    from discreet.readers import datasets
 
     if name not in datasets.DATA_SETS:
         raise DataMissingError(
@@ -76,7 +76,7 @@ def reduce(
       discreet data reduce netflix/ --users 7128 --out netflix-7128.parquet
     """
     from discreet.cli import parse
-    from discreet.io import datasets
+    from discreet.readers import datasets
 
     target = parse.output_file(out)
     some = datasets.load_ratings(ratings).of_some_people(users, seed)

@@ -10,12 +10,12 @@ import typer
 from discreet.cli import show
 
 if TYPE_CHECKING:
+    from discreet.data.items import Items
     from discreet.evaluate.splits import Split
-    from discreet.io.club import Club
-    from discreet.items import Items
     from discreet.privacy.spec import PrivacySpec
-    from discreet.release import Release
-    from discreet.schemes.model import Scheme
+    from discreet.readers.club import Club
+    from discreet.release.release import Release
+    from discreet.schemes.base import Scheme
 
 
 def demo(
@@ -29,9 +29,9 @@ def demo(
       discreet demo --out demo
     """
     from discreet.evaluate.splits import hold_out
-    from discreet.io.club import LABEL, cinema_club
     from discreet.privacy.spec import PrivacySpec
-    from discreet.release import check_target
+    from discreet.readers.club import LABEL, cinema_club
+    from discreet.release.release import check_target
     from discreet.schemes.tally import Tally
 
     console = show.console()
@@ -59,10 +59,10 @@ def demo(
 
 
 def _schemes(items: Items) -> list[tuple[str, Scheme, str]]:
-    from discreet.schemes.baseline import Bias
-    from discreet.schemes.chorus import Chorus
-    from discreet.schemes.dppmf import DPPMF, PDPPMF
-    from discreet.schemes.pmf import PMF
+    from discreet.schemes.bias import Bias
+    from discreet.schemes.chorus.scheme import Chorus
+    from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+    from discreet.schemes.pmf.pmf import PMF
     from discreet.schemes.tally import Tally
 
     return [

@@ -14,8 +14,8 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.data.ratings import Ratings
     from discreet.evaluate.splits import Split
-    from discreet.ratings import Ratings
 
 
 def evaluate(

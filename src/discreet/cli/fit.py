@@ -12,12 +12,12 @@ from discreet.cli import parse, show
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
+    from discreet.data.ratings import Ratings
+    from discreet.data.scale import RatingScale
     from discreet.privacy.spec import PrivacySpec
     from discreet.progress import Progress
-    from discreet.ratings import Ratings
-    from discreet.release import Release
-    from discreet.scale import RatingScale
-    from discreet.schemes.model import FactorModel, Publishing, Scheme
+    from discreet.release.release import Release
+    from discreet.schemes.base import FactorModel, Publishing, Scheme
 
 
 _Levels = tuple[str | None, float | None, float | None, float | None]
@@ -122,7 +122,7 @@ def fit(
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
-    from discreet.release import check_target
+    from discreet.release.release import check_target
 
     if scheme is None:
         scheme = o.SchemeName.TALLY if delta is None else o.SchemeName.CHORUS
@@ -185,8 +185,8 @@ def _privacy(
     levels: _Levels, has_levels: bool, scheme: Scheme, override: bool
 ) -> PrivacySpec | None:
     """The specification; one that replaces what people chose must be asked for."""
-    from discreet.schemes.baseline import Bias
-    from discreet.schemes.pmf import PMF
+    from discreet.schemes.bias import Bias
+    from discreet.schemes.pmf.pmf import PMF
 
     spec = parse.privacy(levels[0], has_levels, *levels[1:])
     replaces = has_levels and levels[0] not in (None, "column")
@@ -215,7 +215,7 @@ def _stream(
 ) -> Release:
     from discreet.engines import fit_release
     from discreet.engines.stream import open_stream
-    from discreet.schemes.chorus import Chorus
+    from discreet.schemes.chorus.scheme import Chorus
     from discreet.schemes.tally import Tally
 
     if not isinstance(scheme, Tally | Chorus):
@@ -238,9 +238,9 @@ def _spark(
 ) -> Release:  # fmt: skip
     import logging
 
-    from discreet import spark
-    from discreet.schemes.chorus import Chorus
-    from discreet.schemes.dppmf import PDPPMF
+    from discreet.engines import spark
+    from discreet.schemes.chorus.scheme import Chorus
+    from discreet.schemes.pmf.dp import PDPPMF
     from discreet.schemes.tally import Tally
 
     if not isinstance(scheme, Tally | Chorus | PDPPMF):
@@ -270,8 +270,8 @@ def _publish(
     scheme: Publishing, data: Ratings, spec: PrivacySpec | None, out: Path, ledger: Path,
     seed: int | None, progress: Progress,
 ) -> FactorModel:  # fmt: skip
-    from discreet.privacy.ledger import Ledger
-    from discreet.schemes.publish import publish
+    from discreet.publishing.file_ledger import Ledger
+    from discreet.publishing.publish import publish
 
     if not ledger.exists():
         typer.echo(f"A new ledger begins at {ledger}: nothing has been spent before.", err=True)

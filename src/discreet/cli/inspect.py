@@ -37,7 +37,7 @@ def inspect(
         _ledger(path, as_json=json)
         return
     from discreet.privacy import encoding, theorems
-    from discreet.release import Release
+    from discreet.release.release import Release
 
     loaded = Release.load(path)
     if json:
@@ -52,7 +52,7 @@ def inspect(
 
 
 def _ledger(path: Path, *, as_json: bool) -> None:
-    from discreet.privacy.ledger import Ledger
+    from discreet.publishing.file_ledger import Ledger
 
     ledger = Ledger(path, create=False)
     past = ledger.history(ledger.next_number())

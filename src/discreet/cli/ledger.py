@@ -44,7 +44,7 @@ def restored(
     Example:
       discreet ledger restored ledger.db ratings.parquet
     """
-    from discreet.privacy.ledger import Ledger
+    from discreet.publishing.file_ledger import Ledger
 
     ledger = Ledger(path, create=False)
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
@@ -68,6 +68,6 @@ def moved(path: LedgerArgument) -> None:
     Example:
       discreet ledger moved ledger.db
     """
-    from discreet.privacy.ledger import Ledger
+    from discreet.publishing.file_ledger import Ledger
 
     typer.echo(MOVED if Ledger(path, create=False).moved() else NOT_MOVED)

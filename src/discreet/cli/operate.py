@@ -85,8 +85,8 @@ def items(
       discreet operate items films.csv --public-column critics_score --database club.db
     """
     opened, _ = opened_database(database)
-    from discreet.io.tables import read_items
-    from discreet.operate.tables import add_items
+    from discreet.operate.imports import add_items
+    from discreet.readers.tables import read_items
 
     found = read_items(
         table, parse.mapping(columns), public_columns=public_column or (),
@@ -125,8 +125,8 @@ def ratings(
       discreet operate ratings ratings.parquet --database club.db
     """
     opened, declared = opened_database(database)
-    from discreet.io.tables import read_ratings
-    from discreet.operate.tables import add_ratings
+    from discreet.operate.imports import add_ratings
+    from discreet.readers.tables import read_ratings
 
     data = read_ratings(
         table, parse.mapping(columns), scale=declared.rating_scale,
@@ -149,7 +149,7 @@ def preview(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = F
       discreet operate preview --database club.db
     """
     opened, declared = opened_database(database)
-    from discreet.operate.publish import preview
+    from discreet.operate.releases import preview
 
     found = preview(opened, declared)
     say(
@@ -184,15 +184,15 @@ def publish(
     """
     opened, declared = opened_database(database)
     from discreet.operate.assess import assess as assess_release
-    from discreet.operate.publish import publish
+    from discreet.operate.releases import publish
 
     with show.progress_bar() as progress:
-        entry, moment = publish(opened, declared, seed=seed, progress=progress)
-    show.left_out(moment.items)  # of a catalogue from before such columns were judged
+        entry, snapshot = publish(opened, declared, seed=seed, progress=progress)
+    show.left_out(snapshot.items)  # of a catalogue from before such columns were judged
     say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
     if assess:
         try:
-            assess_release(opened, declared, moment, entry.number)
+            assess_release(opened, declared, snapshot, entry.number)
         except DiscreetError as error:  # the release is out all the same
             typer.echo(f"The assessment failed: {error}", err=True)
 
@@ -207,7 +207,7 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
     """
     opened, _ = opened_database(database)
     from discreet.database import ledger
-    from discreet.database.connection import moment
+    from discreet.database.connection import utc_time
 
     with opened.reading() as connection:
         entries, totals = ledger.entries(connection), ledger.summary(connection)
@@ -216,7 +216,7 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
         return
     console = show.console()
     rows = [
-        [str(e.number), moment(e.published_at), e.scheme, e.threshold, e.digest[:12]]
+        [str(e.number), utc_time(e.published_at), e.scheme, e.threshold, e.digest[:12]]
         for e in entries
     ]
     heads = ["release", "published", "scheme", "threshold t", "digest"]

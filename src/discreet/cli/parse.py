@@ -10,10 +10,10 @@ from discreet.cli.options import SchemeName
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
-    from discreet.items import Items
+    from discreet.data.items import Items
+    from discreet.data.ratings import Ratings
     from discreet.privacy.spec import PrivacySpec
-    from discreet.ratings import Ratings
-    from discreet.schemes.model import Scheme
+    from discreet.schemes.base import Scheme
 
 
 def read(
@@ -25,7 +25,7 @@ def read(
     encoding: str,
 ) -> Ratings:
     """The ratings that a command was given."""
-    from discreet.io.datasets import load_ratings
+    from discreet.readers.datasets import load_ratings
 
     return load_ratings(
         source,
@@ -49,7 +49,7 @@ def mapping(words: list[str] | None) -> dict[str, str]:
 
 def read_items(source: str | None, public_columns: list[str] | None, encoding: str) -> Items | None:
     """The item table that a command was given, if any; its owner is told what was left out."""
-    from discreet.io.datasets import load_items
+    from discreet.readers.datasets import load_items
 
     if source is None:
         if public_columns:
@@ -172,10 +172,10 @@ def _scheme(
     name: SchemeName, used: dict[str, Any], items: Items | None, threads: int | None
 ) -> Scheme:
     from discreet.privacy.provenance import Neighbours
-    from discreet.schemes.baseline import Bias
-    from discreet.schemes.chorus import Chorus
-    from discreet.schemes.dppmf import DPPMF, PDPPMF
-    from discreet.schemes.pmf import PMF
+    from discreet.schemes.bias import Bias
+    from discreet.schemes.chorus.scheme import Chorus
+    from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+    from discreet.schemes.pmf.pmf import PMF
     from discreet.schemes.tally import Tally
 
     if name == SchemeName.BIAS:

@@ -13,8 +13,8 @@ from discreet.cli import parse, show
 if TYPE_CHECKING:
     import polars as pl
 
-    from discreet.ratings import Ratings
-    from discreet.release import Release
+    from discreet.data.ratings import Ratings
+    from discreet.release.release import Release
 
 
 def recommend(
@@ -49,14 +49,14 @@ def recommend(
       discreet recommend release --ratings mine.csv -n 10
       discreet recommend release --ratings everyone.parquet --out lists.parquet
     """
-    from discreet.release import Release
+    from discreet.release.release import Release
 
     if out is not None:
         parse.output_file(out)
     loaded = Release.load(release)
     people = None
     if ratings is not None:
-        from discreet.io.tables import read_people
+        from discreet.readers.tables import read_people
 
         people = read_people(
             ratings, loaded.scale, parse.mapping(columns),
@@ -81,7 +81,7 @@ def _recommendations(
 ) -> pl.DataFrame:
     import polars as pl
 
-    from discreet.recommend import Own
+    from discreet.release.scoring import Own
 
     if people is None:
         table = release.recommend(n=n)

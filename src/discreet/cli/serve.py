@@ -217,11 +217,11 @@ def _fill(database: Database, declared: Declaration, address: str) -> None:
 
     from discreet.cli import show
     from discreet.database import people
-    from discreet.io.club import LABEL, cinema_club
     from discreet.operate.assess import assess
-    from discreet.operate.publish import publish
-    from discreet.operate.tables import add_items, add_ratings
+    from discreet.operate.imports import add_items, add_ratings
+    from discreet.operate.releases import publish
     from discreet.privacy.spec import PrivacySpec
+    from discreet.readers.club import LABEL, cinema_club
 
     typer.echo(f"A database of its own, gone afterwards: the {LABEL}", err=True)
     club = cinema_club()

@@ -17,12 +17,12 @@ from rich.table import Table
 if TYPE_CHECKING:
     import polars as pl
 
-    from discreet.edges import Table as RatingsTable
+    from discreet.data.edges import Table as RatingsTable
+    from discreet.data.items import Items
     from discreet.experiments.cells import Source
-    from discreet.items import Items
     from discreet.privacy.certificate import Certificate
     from discreet.progress import Progress
-    from discreet.release import Release
+    from discreet.release.release import Release
 
 SECRET_RESULTS = (
     "These figures were computed from the ratings themselves, outside any mechanism: they are for "
@@ -126,7 +126,7 @@ def left_out(items: Items) -> None:
 
 def tables(ratings: RatingsTable, items: Items | None) -> None:
     """Tell the owner how many ratings are outside the catalogue, or refuse to go on."""
-    from discreet.edges import check_tables
+    from discreet.data.edges import check_tables
 
     if items is None:
         return

@@ -10,11 +10,11 @@ import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from discreet.data.items import Items
 from discreet.database.connection import Lock, insert, one_at_a_time
 from discreet.database.declaration import count_catalogue_change
 from discreet.database.schema import items, settings
 from discreet.errors import DataError
-from discreet.items import Items
 
 LONGEST_ID = 200
 VOUCHED = "vouched columns"

@@ -68,7 +68,7 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 
-def moment(at: int) -> str:
+def utc_time(at: int) -> str:
     """A stored time for people to read."""
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from discreet.data.scale import RatingScale
 from discreet.database.connection import Database, now, one_at_a_time
 from discreet.database.generation import DatabaseKeeper
 from discreet.database.migrations import migrate
 from discreet.database.schema import settings
 from discreet.errors import DatabaseError, ParameterError, SpecError, require_count
-from discreet.scale import RatingScale
 
 DECLARATION, LEDGER_KEY, CATALOGUE = "declaration", "ledger key", "catalogue version"
 

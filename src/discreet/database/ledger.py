@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from discreet.database.connection import Database, now
-from discreet.database.pairs import Hashes
+from discreet.database.hashes import Hashes
 from discreet.database.schema import assessments, release_files, releases, spends
 from discreet.errors import LedgerError
 from discreet.privacy.certificate import Certificate

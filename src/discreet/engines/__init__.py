@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from discreet.edges import Table, require_inside
+from discreet.data.edges import Table, require_inside
+from discreet.data.ratings import RatingsSource
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.ratings import Crowd
-from discreet.release import Release
-from discreet.schemes.chorus import Chorus
+from discreet.release.release import Release
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
 
-class CrowdTable(Crowd, Table, Protocol):
+class SourceTable(RatingsSource, Table, Protocol):
     """A crowd that was read from a table."""
 
 
 def fit_release(
     scheme: Tally | Chorus,
-    crowd: CrowdTable,
+    crowd: SourceTable,
     spec: PrivacySpec | None = None,
     *,
     seed: int | None = None,

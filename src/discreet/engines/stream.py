@@ -12,13 +12,13 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 
-from discreet.columns import choose_columns
-from discreet.edges import PerItem
+from discreet.data.columns import choose_columns
+from discreet.data.edges import PerItem
+from discreet.data.ids import Ids
+from discreet.data.ratings import Integers, Ratings
+from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DataMissingError, OutputError
-from discreet.ids import Ids
 from discreet.progress import Progress, silent
-from discreet.ratings import Integers, Ratings
-from discreet.scale import RatingScale
 
 ROWS = 5_000_000
 """So many ratings are in memory at a time: about 0.3 GB in the mechanism's arrays."""
@@ -42,9 +42,9 @@ class Stream:
         """The same, to be counted over a public catalogue."""
         return replace(self, items=catalogue)
 
-    def held(self, prepare: Callable[[Ratings], T]) -> Streamed[T]:
+    def map_parts(self, prepare: Callable[[Ratings], T]) -> StreamParts[T]:
         """Every part is read and prepared anew each time it is asked for."""
-        return Streamed(self, prepare)
+        return StreamParts(self, prepare)
 
     def load(self, part: int) -> Ratings:
         """One part, checked like any table, with all records of its people."""
@@ -56,13 +56,13 @@ class Stream:
 
 
 @dataclass(frozen=True, eq=False)
-class Streamed(Generic[T]):
+class StreamParts(Generic[T]):
     """What is prepared from every part in turn."""
 
     stream: Stream
     prepare: Callable[[Ratings], T]
 
-    def add_up(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
+    def sum(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
         """The sum over parts, one in memory at a time."""
         total = np.zeros(shape, dtype=np.int64)
         for part in range(len(self.stream.parts)):

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError, require_count
 from discreet.evaluate import metrics
 from discreet.evaluate.splits import Split, k_folds
 from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
-from discreet.schemes.model import FactorModel, Scheme
+from discreet.schemes.base import FactorModel, Scheme
 
 
 def evaluate_split(

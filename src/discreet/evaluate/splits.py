@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.ratings import Ratings
 from discreet.errors import DataError, ParameterError, require_count
-from discreet.ratings import Ratings
 
 
 class Split(NamedTuple):

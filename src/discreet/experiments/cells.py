@@ -19,19 +19,19 @@ import numpy as np
 import polars as pl
 
 from discreet import __version__
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
 from discreet.errors import DivergenceError, OutputError, ParameterError
 from discreet.evaluate import metrics
 from discreet.evaluate.splits import Split, one_fold
-from discreet.io.datasets import load_items, load_ratings
-from discreet.items import Items
 from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.ratings import Ratings
-from discreet.schemes.chorus import Chorus
-from discreet.schemes.dppmf import DPPMF, PDPPMF
-from discreet.schemes.model import Scheme
-from discreet.schemes.pmf import PMF
+from discreet.readers.datasets import load_items, load_ratings
+from discreet.schemes.base import Scheme
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 
 FORMAT = 1

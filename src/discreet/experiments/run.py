@@ -15,8 +15,8 @@ from discreet.experiments.cells import Cell, Job, Source, Store, options, run_ce
 from discreet.experiments.paper import cells_of, delta_for, figure_points, results
 from discreet.experiments.report import Report, about
 from discreet.experiments.statements import Verdict
-from discreet.io import datasets
 from discreet.progress import Progress, silent
+from discreet.readers import datasets
 
 _RUNS = "runs.json"
 """What was asked for in a folder, so that its report covers all of it."""

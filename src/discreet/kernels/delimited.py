@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreet.kernels.instructions import ones
+from discreet.kernels.simd.instructions import ones
 
 SKIPPED, INTEGER, NUMBER = 0, 1, 2
 _NEWLINE, _RETURN, _MINUS, _POINT, _QUOTE, _ZERO = 10, 13, 45, 46, 34, 48

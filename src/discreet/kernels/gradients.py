@@ -6,25 +6,25 @@ import math
 
 import numpy as np
 
-from discreet.kernels.rows import fits_registers, row_echo, row_gradient, row_steps
-from discreet.kernels.vectors import FAST
-from discreet.kernels.width import vector_kernel
+from discreet.kernels.simd.rows import fits_registers, row_echo, row_gradient, row_steps
+from discreet.kernels.simd.vectors import FAST
+from discreet.kernels.simd.width import vector_kernel
 
 
 @vector_kernel()
-def deal(pile_of, piles, rows, cols, r, rows_out, cols_out, r_out):  # type: ignore[no-untyped-def]
-    """The records pile by pile, in the order they had; returns where each pile starts."""
+def partition(part_of, parts, rows, cols, r, rows_out, cols_out, r_out):  # type: ignore[no-untyped-def]
+    """The records part by part, in the order they had; returns where each part starts."""
     n = len(rows)
-    ptr = np.zeros(piles + 1, dtype=np.int64)
+    ptr = np.zeros(parts + 1, dtype=np.int64)
     for k in range(n):
-        ptr[pile_of[k] + 1] += 1
-    for pile in range(piles):
-        ptr[pile + 1] += ptr[pile]
+        ptr[part_of[k] + 1] += 1
+    for part in range(parts):
+        ptr[part + 1] += ptr[part]
     place = ptr[:-1].copy()
     for k in range(n):
-        p = place[pile_of[k]]
+        p = place[part_of[k]]
         rows_out[p], cols_out[p], r_out[p] = rows[k], cols[k], r[k]
-        place[pile_of[k]] = p + 1
+        place[part_of[k]] = p + 1
     return ptr
 
 
@@ -81,7 +81,7 @@ def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared):  # type
 
 
 @vector_kernel(fastmath=FAST)
-def _row_echo(other, cols, r, lo, hi, centre, scale, out):  # type: ignore[no-untyped-def]
+def _row_normal_product(other, cols, r, lo, hi, centre, scale, out):  # type: ignore[no-untyped-def]
     """out[cols[k]] += w_k g, w_k = r_k - centre, g = scale * sum over lo <= k < hi of w_k z_k."""
     d = other.shape[1]
     if fits_registers(d, other):
@@ -99,14 +99,14 @@ def _row_echo(other, cols, r, lo, hi, centre, scale, out):  # type: ignore[no-un
 
 
 @vector_kernel()
-def add_echoes(lo, hi, step, ptr, cols, r, centre, other, out):  # type: ignore[no-untyped-def]
+def add_normal_product(lo, hi, step, ptr, cols, r, centre, other, out):  # type: ignore[no-untyped-def]
     """out += R' D^-1/2 R other, R being r - centre and D the numbers of records, in the rows
     lo, lo + step, ... < hi: what multiplying there and back adds up to, in one pass."""
     for i in range(lo, hi, step):
         start, end = ptr[i], ptr[i + 1]
         if end > start:
             scale = other.dtype.type(1 / math.sqrt(end - start))
-            _row_echo(other, cols, r, start, end, centre, scale, out)
+            _row_normal_product(other, cols, r, start, end, centre, scale, out)
 
 
 @vector_kernel(fastmath=FAST)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.kernels.batches import (
+from discreet.kernels.simd.batches import (
     add_records,
     eliminate,
     empty_batch,
@@ -19,11 +19,11 @@ from discreet.kernels.batches import (
     sums_of,
     turn,
 )
-from discreet.kernels.tables import read_only
+from discreet.kernels.simd.tiles import add_products, padded, solve_tile, subtract_products
+from discreet.kernels.simd.vectors import FAST, ROWS, copy_row, lanes
+from discreet.kernels.simd.width import vector_kernel
+from discreet.kernels.sorting import read_only
 from discreet.kernels.threads import row_ranges, run_ranges
-from discreet.kernels.tiles import add_products, padded, solve_tile, subtract_products
-from discreet.kernels.vectors import FAST, ROWS, copy_row, lanes
-from discreet.kernels.width import vector_kernel
 
 Array = NDArray[Any]
 

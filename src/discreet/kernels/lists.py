@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernels.tiles import add_products
-from discreet.kernels.vectors import FAST, ROWS, copy_row, lanes
-from discreet.kernels.width import vector_kernel
+from discreet.kernels.simd.tiles import add_products
+from discreet.kernels.simd.vectors import FAST, ROWS, copy_row, lanes
+from discreet.kernels.simd.width import vector_kernel
 
 
 @vector_kernel(fastmath=FAST)

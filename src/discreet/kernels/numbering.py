@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from discreet.kernels.tables import read_only
+from discreet.kernels.sorting import read_only
 from discreet.kernels.threads import (
     WORTH_THREADS,
     even_ranges,

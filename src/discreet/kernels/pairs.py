@@ -16,9 +16,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from discreet.errors import DataError
-from discreet.kernels.instructions import AHEAD, about_to_write, ones
 from discreet.kernels.numbering import Column, Piece, on_shares
-from discreet.kernels.tables import take
+from discreet.kernels.simd.instructions import AHEAD, about_to_write, ones
+from discreet.kernels.sorting import take
 from discreet.kernels.threads import row_ranges, run_all
 
 Array = NDArray[Any]

@@ -38,7 +38,7 @@ def add_gradient(
     np.add.at(squared, i, error.astype(np.float64) ** 2)
 
 
-def add_echoes(
+def add_normal_product(
     lo: int, hi: int, step: int, ptr: Array, cols: Array, r: Array, centre: float,
     other: Array, out: Array,
 ) -> None:  # fmt: skip
@@ -74,12 +74,12 @@ def squared_errors(
         squared[i] = np.sum(error.astype(np.float64) ** 2)
 
 
-def deal(
-    pile_of: Array, piles: int, rows: Array, cols: Array, r: Array,
+def partition(
+    part_of: Array, parts: int, rows: Array, cols: Array, r: Array,
     rows_out: Array, cols_out: Array, r_out: Array,
 ) -> Array:  # fmt: skip
-    """The records pile by pile, in the order they had; returns where each pile starts."""
-    order, ptr = stable_order(pile_of, piles)
+    """The records part by part, in the order they had; returns where each part starts."""
+    order, ptr = stable_order(part_of, parts)
     rows_out[:], cols_out[:], r_out[:] = rows[order], cols[order], r[order]
     return ptr
 
@@ -175,7 +175,7 @@ def add_votes(
     np.add.at(against, items[lo:hi], whole - part)
 
 
-def add_voices(
+def user_vectors(
     lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float, out: Array
 ) -> None:
     """u_i = g_i / sqrt(|g_i|^2 + h_i^2 + floor), g_i = sum_j a_ij z_j, h_i^2 = sum_j a_ij^2.
@@ -192,7 +192,7 @@ def add_voices(
         out[i] = g * 2.0**-40 / np.sqrt(total)
 
 
-def add_chorus(lo: int, hi: int, ptr: Array, users: Array, a: Array, U: Array, out: Array) -> None:
+def item_sums(lo: int, hi: int, ptr: Array, users: Array, a: Array, U: Array, out: Array) -> None:
     """out[j] = sum over i of a_ij u_i as integers in units of 2^-30, each product cut off."""
     for j in range(lo, hi):
         own = slice(ptr[j], ptr[j + 1])

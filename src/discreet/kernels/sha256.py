@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from discreet.kernels.vectors import copy_row
+from discreet.kernels.simd.vectors import copy_row
 
 
 def _primes(count: int) -> list[int]:

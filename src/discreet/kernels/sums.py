@@ -25,7 +25,7 @@ _EXACT = 4096
 
 
 @njit(cache=True, nogil=True)
-def add_voices(lo, hi, ptr, items, a, z, floor, out):  # type: ignore[no-untyped-def]
+def user_vectors(lo, hi, ptr, items, a, z, floor, out):  # type: ignore[no-untyped-def]
     """u_i = g_i / sqrt(|g_i|^2 + h_i^2 + floor), g = sum a z, h^2 = sum a^2; a, z in 2^-20."""
     d = z.shape[1]
     g, part = np.empty(d, dtype=np.int64), np.empty(d)
@@ -56,7 +56,7 @@ def add_voices(lo, hi, ptr, items, a, z, floor, out):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def add_chorus(lo, hi, ptr, users, a, U, out):  # type: ignore[no-untyped-def]
+def item_sums(lo, hi, ptr, users, a, U, out):  # type: ignore[no-untyped-def]
     """out[j] = sum over i of a_ij u_i, each product cut off to a multiple of 2^-30."""
     d = U.shape[1]
     part = np.empty(d)

@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from discreet.kernels.batches import fits_batches
 from discreet.kernels.gradients import project_rows
 from discreet.kernels.least_squares import solve_huber, solve_in_batches, solve_in_tiles
-from discreet.kernels.vectors import copy_row
-from discreet.kernels.width import vector_kernel
+from discreet.kernels.simd.batches import fits_batches
+from discreet.kernels.simd.vectors import copy_row
+from discreet.kernels.simd.width import vector_kernel
 
 PRINTED, STATED, REPAIRED = 0, 1, 2
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from discreet.data.ratings import Ratings
 from discreet.database import ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.errors import ParameterError
 from discreet.evaluate.metrics import rmse
 from discreet.evaluate.splits import Split, hold_out
-from discreet.operate.publish import Moment, declared_scheme
-from discreet.operate.tables import offered
+from discreet.operate.imports import offered
+from discreet.operate.releases import Snapshot, declared_scheme
 from discreet.privacy.spec import PrivacySpec
-from discreet.ratings import Ratings
-from discreet.release import Release
-from discreet.schemes.model import FactorModel
+from discreet.release.release import Release
+from discreet.schemes.base import FactorModel
 
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 NO_NOISE = 100.0
@@ -28,28 +28,28 @@ LEAST_RATINGS = 50
 
 
 def assess(
-    database: Database, declared: Declaration, moment: Moment, number: int
+    database: Database, declared: Declaration, snapshot: Snapshot, number: int
 ) -> Mapping[str, Any] | None:
     """Keep the errors of release `number` and of other levels; None if there is too little."""
     with database.reading() as connection:
         release = Release.from_files(ledger.files(connection, number))
-    found = errors_by_level(moment, declared, release)
+    found = errors_by_level(snapshot, declared, release)
     if found is not None:
         ledger.assess(database, number, found)
     return found
 
 
 def errors_by_level(
-    moment: Moment, declared: Declaration, release: Release
+    snapshot: Snapshot, declared: Declaration, release: Release
 ) -> dict[str, Any] | None:
     """Test errors with a tenth of the ratings hidden: at everybody's own level, at one for all."""
-    data = moment.ratings
+    data = snapshot.ratings
     if len(data) < LEAST_RATINGS:
         return None
     if len(data.users) > MOST_PEOPLE:
         data = data.of_some_people(MOST_PEOPLE)
     split = hold_out(data, 0.1, seed=0)
-    scheme = declared_scheme(declared, moment.items)
+    scheme = declared_scheme(declared, snapshot.items)
 
     def error(spec: PrivacySpec) -> float | None:
         try:

@@ -13,7 +13,7 @@ from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.database.generation import DatabaseKeeper
 from discreet.errors import DatabaseError, OutputError
-from discreet.operate.publish import read_moment
+from discreet.operate.releases import read_snapshot
 
 
 def back_up(database: Database, target: Path) -> None:
@@ -38,11 +38,11 @@ def charge_in_full(database: Database, declared: Declaration, after: int = 0) ->
     rating that was deleted, is taken to have spent all it could. Later releases get numbers above
     `after`, and their certificates name the restore. Returns how many ratings there are.
     """
-    moment = read_moment(database, declared)
-    data, spends = moment.ratings, moment.spends
+    snapshot = read_snapshot(database, declared)
+    data, spends = snapshot.ratings, snapshot.spends
     assert data.timestamp is not None
     costs = ledger.Costs(
-        moment.hashes,
+        snapshot.hashes,
         np.full(len(data), declared.max_level),
         np.maximum(declared.max_level - spends.epsilon, 0.0),
         np.maximum(declared.delta - spends.delta, 0.0),

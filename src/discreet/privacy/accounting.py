@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.kernels.threads import blockwise
-from discreet.privacy.margins import GRID_DELTA, GRID_EPSILON, GRID_TAIL, SMALLEST_DELTA
+from discreet.privacy.fixedpoint import GRID_DELTA, GRID_EPSILON, GRID_TAIL, SMALLEST_DELTA
 
 _TABLE = 2048
 _HAIR = 2.0**-48

@@ -13,8 +13,8 @@ from typing import Any
 
 from discreet.errors import ReleaseError
 from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
-from discreet.privacy.margins import LARGEST_EPSILON
 from discreet.privacy.provenance import (
     SEEDED,
     SYSTEM_ENTROPY,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.privacy.margins import GRID_DELTA, LEDGER_SHAVE
+from discreet.privacy.fixedpoint import GRID_DELTA, LEDGER_SHAVE
 
 Floats = NDArray[np.float64]
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.ids import Ids
+from discreet.data.ratings import Ratings
 from discreet.errors import SpecError, require_choice, require_positive
-from discreet.ids import Ids
 from discreet.kernels.threads import blockwise
+from discreet.privacy.fixedpoint import COIN_SHAVE, PERSON_SHAVE, WEIGHT_SHAVE
 from discreet.privacy.hashing import pair_uniforms
-from discreet.privacy.margins import COIN_SHAVE, PERSON_SHAVE, WEIGHT_SHAVE
 from discreet.privacy.noise import Randomness
-from discreet.ratings import Ratings
-from discreet.tallies import ONE_VOTE
+from discreet.release.tallies import ONE_VOTE
 
 # Computed from the ratings at hand, so one record moves everybody's probability: never proven.
 DATA_THRESHOLDS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"mean": np.mean, "max": np.max}

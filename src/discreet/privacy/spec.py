@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.data.ratings import Ratings
 from discreet.errors import SpecError
 from discreet.kernels.threads import blockwise
 from discreet.privacy.hashing import derive_key, pair_uniforms
 from discreet.privacy.provenance import Levels as OnOffer
-from discreet.ratings import Ratings
 
 Levels = NDArray[np.float64]
 _MIDPOINTS = (np.arange(1000) + 0.5) / 1000

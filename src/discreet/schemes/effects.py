@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.features import Features
-from discreet.scale import RatingScale
-from discreet.tallies import Tallies
+from discreet.data.features import Features
+from discreet.data.scale import RatingScale
+from discreet.release.tallies import Tallies
 
 Array = NDArray[Any]
 

@@ -9,17 +9,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.edges import require_inside
+from discreet.data.edges import require_inside
+from discreet.data.features import Features, encode
+from discreet.data.ids import Ids
+from discreet.data.items import Items
+from discreet.data.ratings import Integers, Ratings, RatingsSource
 from discreet.errors import ParameterError, require_choice, require_positive
-from discreet.features import Features, encode
-from discreet.ids import Ids
-from discreet.items import Items
 from discreet.kernels.sums import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate
+from discreet.privacy.fixedpoint import rounded_up
 from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
-from discreet.privacy.margins import rounded_up
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
     inclusion_probability,
@@ -31,14 +32,13 @@ from discreet.privacy.personalise import (
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
-from discreet.ratings import Crowd, Integers, Ratings
-from discreet.recommend import FoldIn
-from discreet.release import Release
+from discreet.release.release import Release
+from discreet.release.scoring import FoldIn
+from discreet.release.tallies import ONE_VOTE, Tallies
+from discreet.schemes.base import Batch, FactorModel
+from discreet.schemes.certificates import certified, recorded
 from discreet.schemes.effects import Directions, Effects, design, estimate
-from discreet.schemes.model import Batch, FactorModel
-from discreet.schemes.pmf import over_catalogue, public_items
-from discreet.schemes.recording import certified, recorded
-from discreet.tallies import ONE_VOTE, Tallies
+from discreet.schemes.pmf.pmf import over_catalogue, public_items
 
 PERSONALISATIONS = ("weigh", "sample")
 UNITS = ("rating", "person")
@@ -89,7 +89,7 @@ class Tally:
 
     def release(
         self,
-        data: Crowd,
+        data: RatingsSource,
         spec: PrivacySpec,
         *,
         seed: int | None = None,
@@ -152,7 +152,7 @@ class Tally:
         return np.where(kept, np.int32(ONE_VOTE), np.int32(0))
 
     def votes(
-        self, data: Crowd, levels_of: Callable[[Ratings], NDArray[np.float64]], t: float,
+        self, data: RatingsSource, levels_of: Callable[[Ratings], NDArray[np.float64]], t: float,
         randomness: Randomness,
     ) -> Integers:  # fmt: skip
         """Exact votes against and in favour of every item: secret."""
@@ -167,7 +167,7 @@ class Tally:
             units = self.units(counted, counted.epsilon, t, randomness)
             return np.stack(count_votes(counted, units, self.threads))
 
-        return data.held(_themselves).add_up(of_some, (2, len(catalogue)))
+        return data.map_parts(_themselves).sum(of_some, (2, len(catalogue)))
 
     def noisy_tallies(self, votes: Integers, t: float, randomness: Randomness) -> Tallies:
         """The mechanism: integer sums, and discrete Laplace noise on every item there is."""
@@ -183,13 +183,16 @@ class Tally:
         return Tallies(against, in_favour, variance)
 
     def concluded(
-        self, data: Crowd, tallies: Tallies, spec: PrivacySpec, t: float, certificate: Certificate
+        self, data: RatingsSource, tallies: Tallies, spec: PrivacySpec, t: float,
+        certificate: Certificate,
     ) -> Release:  # fmt: skip
         """Everything after the noise: it reads the tallies and public values alone."""
         known = self.estimates(data, tallies, spec, t)
         return effects_release(data, self.items, tallies, known, certificate)
 
-    def made(self, data: Crowd, spec: PrivacySpec, t: float, randomness: Randomness) -> Provenance:
+    def made(
+        self, data: RatingsSource, spec: PrivacySpec, t: float, randomness: Randomness
+    ) -> Provenance:
         """What bears on the promise of a release."""
         theorem = "tally-person" if self.unit == "person" else "tally"
         if self.neighbours == Neighbours.REPLACE:
@@ -223,7 +226,7 @@ class Tally:
         return Batch(model, costs, np.zeros_like(costs))
 
     def estimates(
-        self, data: Crowd, tallies: Tallies, spec: PrivacySpec, t: float
+        self, data: RatingsSource, tallies: Tallies, spec: PrivacySpec, t: float
     ) -> tuple[Features, Effects]:
         """What is publicly known of the items, and what the tallies say of them."""
         features = encode(self.items, len(tallies), self.groups)
@@ -238,7 +241,7 @@ def _themselves(part: Ratings) -> Ratings:
 
 
 def effects_release(
-    data: Crowd,
+    data: RatingsSource,
     items: Items | None,
     tallies: Tallies,
     known: tuple[Features, Effects],

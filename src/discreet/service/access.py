@@ -21,7 +21,7 @@ LONGEST_TOKEN = 200
 bearer_scheme = HTTPBearer(auto_error=False, description="A personal or an operator's token.")
 
 
-class Doors:
+class Authenticator:
     """Checks tokens and sessions, and how often their holders ask."""
 
     def __init__(self, database: Database, limits: Limits) -> None:
@@ -100,18 +100,20 @@ def from_our_own_page(request: Request) -> bool:
     return origin is not None and urlsplit(origin).netloc == request.headers.get("host")
 
 
-def doors_of(request: Request) -> Doors:
-    """The service's doors."""
-    doors = request.app.state.doors
-    assert isinstance(doors, Doors)
-    return doors
+def authenticator_of(request: Request) -> Authenticator:
+    """The service's authenticator."""
+    authenticator = request.app.state.authenticator
+    assert isinstance(authenticator, Authenticator)
+    return authenticator
 
 
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer_scheme)]
 
 
 def _require(request: Request, credentials: Credentials, role: Role) -> Bearer:
-    found = doors_of(request).holder(request, credentials.credentials if credentials else None)
+    found = authenticator_of(request).holder(
+        request, credentials.credentials if credentials else None
+    )
     if found is None:
         raise Problem(
             401, "no_token", "send a token: Authorization: Bearer ...",
@@ -141,5 +143,5 @@ def require_monitor(request: Request, credentials: Credentials) -> None:
 
 async def anyone(request: Request) -> None:
     """Everybody, but not too often."""
-    doors = doors_of(request)
-    doors.limit(doors.addresses, address(request))
+    authenticator = authenticator_of(request)
+    authenticator.limit(authenticator.addresses, address(request))

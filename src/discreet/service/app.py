@@ -1,4 +1,4 @@
-"""The application: routes, doors and what starts and stops with them."""
+"""The application: routes, authenticator and what starts and stops with them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from discreet import __version__
 from discreet.database import ledger
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration
-from discreet.database.pairs import hashes_of_one
+from discreet.database.hashes import hashes_of_one
 from discreet.errors import BusyError
 from discreet.service import logs, pages
-from discreet.service.access import Doors, require_monitor
+from discreet.service.access import Authenticator, require_monitor
 from discreet.service.api import operator, person, public
 from discreet.service.guard import Guard
 from discreet.service.limits import Limits
-from discreet.service.metrics import Metrics
+from discreet.service.monitoring import Metrics
 from discreet.service.problems import Problem, described
 from discreet.service.programs import Programs
-from discreet.service.shelves import Shelves
+from discreet.service.public_cache import PublicCache
 from discreet.service.state import Service, service_of
 
 HERE = Path(__file__).parent
@@ -45,10 +45,11 @@ def create_app(
 ) -> FastAPI:
     """The service on one database."""
     limits, metrics = limits or Limits(), Metrics()
-    shelves = Shelves(database)
+    cache = PublicCache(database)
     service = Service(
-        database=database, declared=declared, shelves=shelves, doors=Doors(database, limits),
-        programs=Programs(database, metrics, shelves.look_again), metrics=metrics,
+        database=database, declared=declared, public=cache, metrics=metrics,
+        authenticator=Authenticator(database, limits),
+        programs=Programs(database, metrics, cache.look_again),
         open_to_all=open_to_all,
     )  # fmt: skip
     app = FastAPI(
@@ -58,7 +59,7 @@ def create_app(
         "asked for. People send their personal token, the operator another: Authorization: "
         "Bearer TOKEN.",
     )  # fmt: skip
-    app.state.service, app.state.doors = service, service.doors
+    app.state.service, app.state.authenticator = service, service.authenticator
     app.add_middleware(Guard, limits=limits, metrics=metrics)
     app.add_exception_handler(HTTPException, pages.refused)
     app.add_exception_handler(BusyError, pages.refused)
@@ -88,7 +89,7 @@ def healthz(request: Request) -> JSONResponse:
 def metrics_page(request: Request) -> Response:
     """Numbers for Prometheus, for a monitor's token."""
     service = service_of(request)
-    model = service.shelves.model
+    model = service.public.model
     if model is not None:
         service.metrics.release.set(model.entry.number)
         service.metrics.published.set(model.entry.published_at / 1000)
@@ -112,7 +113,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _warm(service: Service) -> None:
     """Load release and compiled code now: the first visitor need not wait for them."""
-    if service.shelves.model is None:
+    if service.public.model is None:
         logs.event("no release yet")
     with service.database.reading() as connection:
         hashes_of_one(connection, "nobody", ["nothing"])
@@ -134,7 +135,7 @@ async def _keep_schedule(service: Service) -> None:
 
 
 def _seconds_to_next(service: Service) -> float:
-    if not service.shelves.catalogue.cards:
+    if not service.public.catalogue.cards:
         return LOOK_SECONDS
     due = service.next_release_at()
     failed = service.programs.publication

@@ -15,9 +15,9 @@ from sqlalchemy.engine import Connection
 
 from discreet.database import generation, ledger
 from discreet.database.declaration import Declaration
+from discreet.database.hashes import hashes_of_one
 from discreet.database.ledger import Spend
-from discreet.database.opinions import Opinion
-from discreet.database.pairs import hashes_of_one
+from discreet.database.own_ratings import OwnRating
 from discreet.privacy.lifetime import Loss, Spends, together
 
 
@@ -98,7 +98,7 @@ class Disclosure:
 class Record:
     """All that has left about one person, as of one moment."""
 
-    own: list[Opinion]
+    own: list[OwnRating]
     ratings: list[Disclosure]
     """One for every rating, and for every deleted one that has entered."""
     restored: bool
@@ -129,7 +129,7 @@ def about(
     declared: Declaration,
     person: str,
     items: pl.Series,
-    rated: Mapping[str, Opinion],
+    rated: Mapping[str, OwnRating],
 ) -> list[Disclosure]:
     """One for every item, rated or not, in their order."""
     if len(items) == 0:
@@ -147,29 +147,30 @@ def record(
     connection: Connection,
     declared: Declaration,
     person: str,
-    own: list[Opinion],
+    own: list[OwnRating],
     catalogue: pl.Series | None,
 ) -> Record:
     """Everything about a person; deleted ratings are found by trying the whole catalogue."""
-    items = pl.Series("item", [opinion.item for opinion in own], dtype=pl.String)
+    items = pl.Series("item", [own_rating.item for own_rating in own], dtype=pl.String)
     if catalogue is not None:
         items = pl.concat([items, catalogue.filter(~catalogue.is_in(items.implode()))])
-    rated = {opinion.item: opinion for opinion in own}
+    rated = {own_rating.item: own_rating for own_rating in own}
     found = about(connection, declared, person, items, rated)
     listed = [one for one in found if one.state != State.UNRATED]
     return Record(own, listed, generation.was_restored(connection))
 
 
 def _disclosure(
-    item: str, opinion: Opinion | None, spend: Spend | None, declared: Declaration
+    item: str, own_rating: OwnRating | None, spend: Spend | None, declared: Declaration
 ) -> Disclosure:
-    chosen = None if opinion is None else _choice(opinion.epsilon, spend, declared)
+    chosen = None if own_rating is None else _choice(own_rating.epsilon, spend, declared)
     return Disclosure(
         item=item,
         state=_state(chosen, spend),
         entered=_entered(spend),
         release=None if spend is None else spend.release,
-        changed_since=spend is not None and (opinion is None or opinion.revision != spend.revision),
+        changed_since=spend is not None
+        and (own_rating is None or own_rating.revision != spend.revision),
         spent=_spent(spend),
         chosen=chosen,
         choices=tuple(

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import logs, problems
 from discreet.service.limits import Limits
-from discreet.service.metrics import Metrics
+from discreet.service.monitoring import Metrics
 from discreet.service.problems import Problem
 
 STATIC = "/static/"

@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.database.connection import Database, now
 from discreet.service import logs
-from discreet.service.metrics import Metrics
+from discreet.service.monitoring import Metrics
 from discreet.service.problems import Problem
 
 IMPORT_SECONDS, PREVIEW_SECONDS, STOP_SECONDS = 1800, 300, 20

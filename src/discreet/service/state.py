@@ -11,19 +11,19 @@ import polars as pl
 from fastapi import Request
 from sqlalchemy.exc import IntegrityError
 
-from discreet.database import erasures, generation, opinions, people
+from discreet.database import erasures, generation, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
-from discreet.database.opinions import Level, Opinion
+from discreet.database.own_ratings import Level, OwnRating
 from discreet.database.people import Role
-from discreet.service import disclosure, words
-from discreet.service.access import Doors
+from discreet.service import disclosure, plain_language
+from discreet.service.access import Authenticator
 from discreet.service.disclosure import Disclosure, Record
-from discreet.service.metrics import Metrics
+from discreet.service.monitoring import Metrics
+from discreet.service.plain_language import Ground
 from discreet.service.problems import Problem
 from discreet.service.programs import Programs
-from discreet.service.shelves import Card, Model, Pick, Shelves
-from discreet.service.words import Ground
+from discreet.service.public_cache import Card, Model, Pick, PublicCache
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +32,8 @@ class Service:
 
     database: Database
     declared: Declaration
-    shelves: Shelves
-    doors: Doors
+    public: PublicCache
+    authenticator: Authenticator
     programs: Programs
     metrics: Metrics
     open_to_all: bool = True
@@ -41,33 +41,33 @@ class Service:
 
     def card(self, item: str) -> Card:
         """An item of the catalogue, or a problem."""
-        card = self.shelves.catalogue.cards.get(item)
+        card = self.public.catalogue.cards.get(item)
         if card is None:
-            self.shelves.look_again()
-            card = self.shelves.catalogue.cards.get(item)
+            self.public.look_again()
+            card = self.public.catalogue.cards.get(item)
         if card is None:
             raise Problem(404, "unknown_item", "no such item in the catalogue")
         return card
 
     def title(self, item: str) -> str:
         """What an item is called; its id if this process has not heard of it yet."""
-        card = self.shelves.catalogue.cards.get(item)
+        card = self.public.catalogue.cards.get(item)
         return item if card is None else card.title
 
     def model(self) -> Model:
         """The latest release, or a problem."""
-        model = self.shelves.model
+        model = self.public.model
         if model is None:
             raise Problem(404, "no_release", "there is no release yet: the first one is to come")
         return model
 
     def next_release_at(self) -> int:
         """When the declared schedule wants the next release."""
-        model = self.shelves.model
+        model = self.public.model
         last = self.declared.declared_at if model is None else model.entry.begun_at
         return last + round(self.declared.publish_every_hours * 3600 * 1000)
 
-    def rate(self, person: str, item: str, rating: float, epsilon: float | None) -> Opinion:
+    def rate(self, person: str, item: str, rating: float, epsilon: float | None) -> OwnRating:
         """Give or change a rating."""
         self.card(item)
         low, high = self.declared.scale
@@ -83,31 +83,31 @@ class Service:
         level = Level.KEPT if epsilon is None else Level.NEW
         new = self.declared.usual_level if epsilon is None else epsilon
         with still_there(), self.database.writing() as connection:
-            return opinions.put(connection, person, item, rating, new, level=level)
+            return own_ratings.put(connection, person, item, rating, new, level=level)
 
     def take_back(self, person: str, item: str) -> None:
         """Delete a rating."""
         with self.database.writing() as connection:
-            there = opinions.remove(connection, person, item)
+            there = own_ratings.remove(connection, person, item)
         if not there:
             raise Problem(404, "not_rated", "you have not rated this")
 
-    def own(self, person: str) -> list[Opinion]:
+    def own(self, person: str) -> list[OwnRating]:
         """A person's own ratings."""
         with self.database.reading() as connection:
-            return opinions.of(connection, person)
+            return own_ratings.of(connection, person)
 
     def recommend(self, person: str, n: int) -> tuple[Model, list[Pick]]:
         """From a person's own ratings, as they are now, and the latest release."""
         model = self.model()
         with self.database.reading() as connection:
-            own = opinions.values(connection, person)
+            own = own_ratings.values(connection, person)
         return model, model.recommend(own, n)
 
     @property
     def ground(self) -> Ground:
         """What levels promise: nothing once a release was seeded."""
-        model = self.shelves.model
+        model = self.public.model
         if model is not None and not model.protects:
             return Ground.SEEDED
         return Ground.RESTORED if self.restored() else Ground.SOUND
@@ -116,16 +116,16 @@ class Service:
         """What pages have to say above all else."""
         seeded = self.ground == Ground.SEEDED
         return {
-            "seeded": words.SEEDED if seeded else None,
-            "restored": words.RESTORED if self.restored() else None,
+            "seeded": plain_language.SEEDED if seeded else None,
+            "restored": plain_language.RESTORED if self.restored() else None,
         }
 
-    def levels(self) -> list[words.Level]:
+    def levels(self) -> list[plain_language.Level]:
         """The levels on offer, in words that are true."""
-        return words.offered_levels(self.declared, self.ground)
+        return plain_language.offered_levels(self.declared, self.ground)
 
     def about(
-        self, person: str, items: Iterable[str], rated: Mapping[str, Opinion]
+        self, person: str, items: Iterable[str], rated: Mapping[str, OwnRating]
     ) -> list[Disclosure]:
         """What has left about these items, rated or not, and what still can."""
         listed = pl.Series("item", items, dtype=pl.String)
@@ -134,9 +134,9 @@ class Service:
 
     def record(self, person: str) -> Record:
         """All that has left about a person, deleted ratings included."""
-        catalogue = self.shelves.catalogue.ids
+        catalogue = self.public.catalogue.ids
         with self.database.reading() as connection:
-            own = opinions.of(connection, person)
+            own = own_ratings.of(connection, person)
             return disclosure.record(connection, self.declared, person, own, catalogue)
 
     def restored(self) -> bool:

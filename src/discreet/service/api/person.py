@@ -11,14 +11,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from discreet.database import opinions, people
-from discreet.database.opinions import Opinion
+from discreet.database import own_ratings, people
+from discreet.database.own_ratings import OwnRating
 from discreet.privacy.lifetime import Loss
-from discreet.service import words
+from discreet.service import plain_language
 from discreet.service.api import shapes
-from discreet.service.asking import Ask
 from discreet.service.disclosure import Disclosure, Record
 from discreet.service.limits import MOST_RECOMMENDATIONS
+from discreet.service.person_request import Ask
 from discreet.service.problems import Problem, described
 from discreet.service.state import Service
 
@@ -34,7 +34,7 @@ async def read_me(ask: Ask) -> Response:
 
     def me(service: Service, person: str) -> shapes.MeOut:
         with service.database.reading() as connection:
-            count = len(opinions.of(connection, person))
+            count = len(own_ratings.of(connection, person))
             joined = people.joined_at(connection, person)
         return shapes.MeOut(person=person, joined_at=joined, ratings=count)
 
@@ -54,8 +54,8 @@ async def put_rating(ask: Ask, body: shapes.RatingIn) -> Response:
     unless its epsilon is raised. Without an epsilon a change keeps the one chosen before."""
 
     def put(service: Service, person: str) -> shapes.RatedOut:
-        opinion = service.rate(person, body.item, body.rating, body.epsilon)
-        return _rated(service, person, opinion)
+        own_rating = service.rate(person, body.item, body.rating, body.epsilon)
+        return _rated(service, person, own_rating)
 
     return await ask(put)
 
@@ -67,10 +67,10 @@ async def read_rating(ask: Ask, body: shapes.ItemIn) -> Response:
     def rated(service: Service, person: str) -> shapes.RatedOut:
         service.card(body.item)
         with service.database.reading() as connection:
-            opinion = opinions.one(connection, person, body.item)
-        if opinion is None:
+            own_rating = own_ratings.one(connection, person, body.item)
+        if own_rating is None:
             raise Problem(404, "not_rated", "you have not rated this")
-        return _rated(service, person, opinion)
+        return _rated(service, person, own_rating)
 
     return await ask(rated)
 
@@ -140,10 +140,10 @@ async def erase(ask: Ask) -> Response:
     return await ask(lambda service, person: service.erase(person))
 
 
-def _rating(service: Service, opinion: Opinion) -> shapes.RatingOut:
+def _rating(service: Service, own_rating: OwnRating) -> shapes.RatingOut:
     return shapes.RatingOut(
-        item=opinion.item, title=service.title(opinion.item), rating=opinion.rating,
-        epsilon=opinion.epsilon, changed_at=opinion.changed_at,
+        item=own_rating.item, title=service.title(own_rating.item), rating=own_rating.rating,
+        epsilon=own_rating.epsilon, changed_at=own_rating.changed_at,
     )  # fmt: skip
 
 
@@ -157,11 +157,11 @@ def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
         item=found.item, state=found.state, entered=found.entered, release=found.release,
         changed_since=found.changed_since, epsilon=found.epsilon, spent=_loss(found.spent),
         next=_loss(found.next), most=_loss(found.most), can_be_raised=found.can_be_raised,
-        explained=words.told(found, ground),
+        explained=plain_language.told(found, ground),
         choices=[
             shapes.ChoiceOut(
                 level=choice.level, next=_loss(choice.next), most=_loss(choice.most),
-                explained=words.would_mean(choice, found, ground),
+                explained=plain_language.would_mean(choice, found, ground),
             )
             for choice in found.choices
         ],
@@ -169,14 +169,14 @@ def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
 
 
 def _record(service: Service, found: Record) -> shapes.RecordOut:
-    protected = service.ground != words.Ground.SEEDED
+    protected = service.ground != plain_language.Ground.SEEDED
     return shapes.RecordOut(
         protected=protected, restored=found.restored, spent=_loss(found.spent),
         most=_loss(found.most), ratings=[_disclosure(service, one) for one in found.ratings],
     )  # fmt: skip
 
 
-def _rated(service: Service, person: str, opinion: Opinion) -> shapes.RatedOut:
-    [found] = service.about(person, [opinion.item], {opinion.item: opinion})
-    rating = _rating(service, opinion)
+def _rated(service: Service, person: str, own_rating: OwnRating) -> shapes.RatedOut:
+    [found] = service.about(person, [own_rating.item], {own_rating.item: own_rating})
+    rating = _rating(service, own_rating)
     return shapes.RatedOut(rating=rating, disclosure=_disclosure(service, found))

@@ -12,11 +12,11 @@ from fastapi.responses import Response
 
 from discreet.database import ledger
 from discreet.privacy import encoding
-from discreet.release import CERTIFICATE
-from discreet.service.access import address, anyone, doors_of
+from discreet.release.release import CERTIFICATE
+from discreet.service.access import address, anyone, authenticator_of
 from discreet.service.api import shapes
 from discreet.service.problems import Problem, described
-from discreet.service.shelves import Card
+from discreet.service.public_cache import Card
 from discreet.service.state import service_of
 
 router = APIRouter(
@@ -33,7 +33,7 @@ def item_out(card: Card) -> shapes.ItemOut:
 @router.post("/catalogue/search", responses=described(400, 413))
 def search_catalogue(request: Request, body: shapes.SearchIn) -> shapes.ItemsOut:
     """Search the public catalogue by title. The words are in the body: proxies log URLs."""
-    found = service_of(request).shelves.search(body.words)
+    found = service_of(request).public.search(body.words)
     page = [item_out(card) for card in found[body.offset : body.offset + body.limit]]
     return shapes.ItemsOut(total=len(found), items=page)
 
@@ -105,7 +105,7 @@ def download_release(request: Request, number: Number) -> Response:
 @router.post("/people", status_code=201, responses=described(403))
 def join(request: Request) -> shapes.NewPerson:
     """Join: a new person, with a token that is shown this once."""
-    doors = doors_of(request)
-    doors.limit(doors.joining, address(request))
+    authenticator = authenticator_of(request)
+    authenticator.limit(authenticator.joining, address(request))
     person, token = service_of(request).join()
     return shapes.NewPerson(person=person, token=token)

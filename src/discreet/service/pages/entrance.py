@@ -9,7 +9,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from discreet.database import ledger
 from discreet.privacy.theorems import read_proof
-from discreet.service.access import LONGEST_TOKEN, address, doors_of, from_our_own_page
+from discreet.service.access import LONGEST_TOKEN, address, authenticator_of, from_our_own_page
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import (
     Visitor,
@@ -36,7 +36,7 @@ def welcome(request: Request, visitor: Visitor) -> Response:
         return RedirectResponse(home(visitor.role), 303)
     service = service_of(request)
     return render(
-        request, "welcome.html", model=service.shelves.model, levels=service.levels(),
+        request, "welcome.html", model=service.public.model, levels=service.levels(),
         open_to_all=service.open_to_all, **service.notices(),
     )  # fmt: skip
 
@@ -47,8 +47,8 @@ def join(request: Request, visitor: Visitor) -> Response:
     _require_own_page(request)
     if visitor is not None:  # the page was loaded again
         return RedirectResponse(home(visitor.role), 303)
-    doors, service = doors_of(request), service_of(request)
-    doors.limit(doors.joining, address(request))
+    authenticator, service = authenticator_of(request), service_of(request)
+    authenticator.limit(authenticator.joining, address(request))
     person, token = service.join()
     answer = render(request, "token.html", visitor=new_visitor(person), token=token, joined=True)
     begin_session(request, answer, token)
@@ -65,7 +65,7 @@ def signin_page(request: Request, visitor: Visitor) -> Response:
 def signin(request: Request, token: Annotated[str, Form(max_length=LONGEST_TOKEN)]) -> Response:
     """Sign in."""
     _require_own_page(request)
-    found = doors_of(request).sign_in(request, token.strip())
+    found = authenticator_of(request).sign_in(request, token.strip())
     if found is None:
         return render(request, "signin.html", status=401, failed=True)
     answer = RedirectResponse(home(found.role), 303)
@@ -86,7 +86,7 @@ def model(request: Request, visitor: Visitor) -> Response:
     with service.database.reading() as connection:
         releases = ledger.entries(connection)
     return render(
-        request, "model.html", visitor=visitor, model=service.shelves.model, releases=releases[::-1]
+        request, "model.html", visitor=visitor, model=service.public.model, releases=releases[::-1]
     )
 
 

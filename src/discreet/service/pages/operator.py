@@ -34,7 +34,7 @@ def overview(request: Request, visitor: Operator, preview: bool = False) -> Resp
     return render(
         request, "operator.html", visitor=visitor, releases=releases[::-1], totals=totals,
         counted=counted, publication=service.programs.publication,
-        items=len(service.shelves.catalogue.cards), next_at=service.next_release_at(),
+        items=len(service.public.catalogue.cards), next_at=service.next_release_at(),
         preview=service.programs.preview() if preview else None,
         timeline=charts.timeline(releases, counted), budget=charts.budget(spread),
         assessed=assessed, picture=charts.picture(assessed) if assessed else None,

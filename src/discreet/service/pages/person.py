@@ -12,15 +12,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from discreet.database.opinions import Opinion
-from discreet.service import words
+from discreet.database.own_ratings import OwnRating
+from discreet.service import plain_language
 from discreet.service.access import session_cookie
 from discreet.service.disclosure import Choice, Disclosure, State
 from discreet.service.limits import LONGEST_SEARCH
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import SignedIn, Visitor, begin_session
 from discreet.service.problems import Problem
-from discreet.service.shelves import Card
+from discreet.service.public_cache import Card
 from discreet.service.state import Service, service_of
 
 router = APIRouter()
@@ -43,7 +43,7 @@ class Row:
     """A card with one's rating of it, where that stands, and the levels to choose from."""
 
     card: Card
-    own: Opinion | None
+    own: OwnRating | None
     found: Disclosure
     options: list[Option]
 
@@ -56,13 +56,13 @@ class Search:
     page: int = 1
     mine: bool = False
 
-    def cards(self, service: Service, own: list[Opinion]) -> list[Card]:
+    def cards(self, service: Service, own: list[OwnRating]) -> list[Card]:
         """All that fits; of one's own the latest first."""
-        found = service.shelves.search(self.query)
+        found = service.public.search(self.query)
         if not self.mine:
             return found
         by_id = {card.id: card for card in found}
-        return [by_id[opinion.item] for opinion in own if opinion.item in by_id]
+        return [by_id[own_rating.item] for own_rating in own if own_rating.item in by_id]
 
 
 def _points(service: Service) -> list[float]:
@@ -73,8 +73,8 @@ def _points(service: Service) -> list[float]:
     return []
 
 
-def _rows(service: Service, person: str, cards: list[Card], own: list[Opinion]) -> list[Row]:
-    rated = {opinion.item: opinion for opinion in own}
+def _rows(service: Service, person: str, cards: list[Card], own: list[OwnRating]) -> list[Row]:
+    rated = {own_rating.item: own_rating for own_rating in own}
     found = service.about(person, [card.id for card in cards], rated)
     names = {level.epsilon: level.name for level in service.levels()}
     ground = service.ground
@@ -85,7 +85,7 @@ def _rows(service: Service, person: str, cards: list[Card], own: list[Opinion]) 
 
 
 def _options(
-    service: Service, found: Disclosure, names: dict[float, str], ground: words.Ground
+    service: Service, found: Disclosure, names: dict[float, str], ground: plain_language.Ground
 ) -> list[Option]:
     level = service.declared.usual_level if found.epsilon is None else found.epsilon
     choices = [choice for choice in found.choices if choice.level in names or choice.level == level]
@@ -93,18 +93,18 @@ def _options(
         choices.append(found.chosen)  # chosen over the API
     return [
         Option(
-            names.get(choice.level, f"epsilon {words.digits(choice.level)}"), choice,
-            words.would_mean(choice, found, ground), choice.level == level,
+            names.get(choice.level, f"epsilon {plain_language.digits(choice.level)}"), choice,
+            plain_language.would_mean(choice, found, ground), choice.level == level,
         )
         for choice in choices
     ]  # fmt: skip
 
 
-def _picks(service: Service, own: list[Opinion]) -> list[tuple[Card | None, float]] | None:
-    model = service.shelves.model
+def _picks(service: Service, own: list[OwnRating]) -> list[tuple[Card | None, float]] | None:
+    model = service.public.model
     if model is None:
         return None
-    cards = service.shelves.catalogue.cards
+    cards = service.public.catalogue.cards
     return [
         (cards.get(pick.item), pick.score) for pick in model.recommend([o[:2] for o in own], 10)
     ]
@@ -187,10 +187,10 @@ def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Respon
     return render(
         request, "privacy.html", visitor=visitor, person=person, record=record,
         titles={found.item: service.title(found.item) for found in record.ratings},
-        rated={opinion.item: opinion for opinion in record.own},
-        disclosures=sorted(record.ratings, key=_order), model=service.shelves.model,
+        rated={own_rating.item: own_rating for own_rating in record.own},
+        disclosures=sorted(record.ratings, key=_order), model=service.public.model,
         names={level.epsilon: level.name for level in service.levels()},
-        about_all=words.about_all(record.spent), **service.notices(),
+        about_all=plain_language.about_all(record.spent), **service.notices(),
     )  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from fastapi.templating import Jinja2Templates
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from discreet.database.connection import moment
+from discreet.database.connection import utc_time
 from discreet.database.people import Bearer
 from discreet.privacy.lifetime import Loss
+from discreet.service.plain_language import digits, percent, surest
 from discreet.service.state import service_of
-from discreet.service.words import digits, percent, surest
 
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 
@@ -32,7 +32,7 @@ def _surest(loss: Loss) -> str:
 
 
 templates.env.filters |= {
-    "moment": moment, "machine_time": _machine_time, "number": _number, "level": digits,
+    "utc_time": utc_time, "machine_time": _machine_time, "number": _number, "level": digits,
     "surest": _surest,
 }  # fmt: skip
 templates.env.trim_blocks = templates.env.lstrip_blocks = True

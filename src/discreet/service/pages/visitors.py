@@ -9,17 +9,17 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.database import people
 from discreet.database.people import SESSION_HOURS, Bearer, Role
-from discreet.service.access import address, doors_of, session_cookie
+from discreet.service.access import address, authenticator_of, session_cookie
 from discreet.service.problems import Problem
 from discreet.service.state import service_of
 
 
 def visitor(request: Request) -> Bearer | None:
     """Whoever is signed in; None if nobody is."""
-    doors = doors_of(request)
-    found = doors.holder(request, None)
+    authenticator = authenticator_of(request)
+    found = authenticator.holder(request, None)
     if found is None:
-        doors.limit(doors.addresses, address(request))
+        authenticator.limit(authenticator.addresses, address(request))
     return found
 
 

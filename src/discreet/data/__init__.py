@@ -1,0 +1,1 @@
+"""Ratings and items as values: validated tables, ids, scales, public features."""

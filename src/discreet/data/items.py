@@ -1,0 +1,127 @@
+"""Items: the public catalogue and what is publicly known of each item, never taken from ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from discreet.data.derived import looks_derived
+from discreet.data.ids import Ids, id_series
+from discreet.errors import DataError, ParameterError
+
+_OF_PEOPLE = {"user", "person", "epsilon"}
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A public item table: ids in canonical order and any of title, year, genres, numbers.
+
+    >>> items = Items.from_frame(pl.DataFrame({"item": [2, 1], "title": ["B", "A"]}))
+    >>> items.titles([1, 2, 3])
+    ['A', 'B', '3']
+    >>> Items.from_frame(pl.DataFrame({"item": [1], "year": [1999], "num_ratings": [7]}))
+    Items(1 items with year; left out: num_ratings)
+    """
+
+    ids: Ids
+    frame: pl.DataFrame
+    """One row per item, in the order of `ids`; the column `item` comes first."""
+    vouched: tuple[str, ...] = ()
+    """Columns of which the owner says that they are public and do not come from ratings."""
+    left_out: tuple[str, ...] = ()
+    """Columns of the table that look derived from ratings: neither features nor published."""
+
+    @classmethod
+    def from_frame(cls, frame: pl.DataFrame, *, public_columns: Iterable[str] = ()) -> Items:
+        """Check an item table: a column `item` without gaps or repeats, and at least one row.
+
+        Every column is published. One that looks derived from ratings by its name is left out,
+        unless `public_columns` vouches for it: that it is public and does not come from ratings.
+        """
+        if isinstance(public_columns, str):
+            raise ParameterError(
+                f"public_columns must be a list of columns: got {public_columns!r}"
+            )
+        vouched = tuple(dict.fromkeys(public_columns))
+        for name in vouched:
+            if name not in frame.columns:
+                raise DataError(
+                    f"no column {name!r} to vouch for in the item table: it has "
+                    f"{', '.join(map(repr, frame.columns))}"
+                )
+        _refuse_ratings(frame.columns, vouched)
+        suspects = [name for name in _suspects(frame) if name not in vouched]
+        table = _in_order(frame.drop(suspects))
+        return cls(Ids(table["item"]), table, vouched, tuple(suspects))
+
+    @classmethod
+    def as_published(cls, frame: pl.DataFrame, vouched: tuple[str, ...] = ()) -> Items:
+        """The item table of a release: what is public already is not judged again."""
+        table = _in_order(frame)
+        return cls(Ids(table["item"]), table, vouched)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        known = ", ".join(self.frame.columns[1:]) or "ids only"
+        missing = f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
+        return f"Items({len(self):,} items with {known}{missing})"
+
+    def titles(self, ids: Any) -> list[str]:
+        """The title of every id, or the id itself where there is none."""
+        wanted = id_series(ids, "item")
+        known = self.frame["title"] if "title" in self.frame.columns else None
+        names = []
+        for id_, row in zip(wanted, self.ids.rows(wanted), strict=True):
+            title = known[int(row)] if known is not None and row >= 0 else None
+            names.append(str(id_) if title is None else str(title))
+        return names
+
+
+def _suspects(frame: pl.DataFrame) -> list[str]:
+    """The columns whose names look derived from ratings."""
+    return [
+        name
+        for name, dtype in frame.schema.items()
+        if name != "item" and looks_derived(name, numbers=dtype.is_numeric())
+    ]
+
+
+def _refuse_ratings(names: list[str], vouched: tuple[str, ...]) -> None:
+    """An error for a table of ratings that somebody took for one of items."""
+    for name in names:
+        rating = name.lower() == "rating" and name not in vouched
+        if rating or name.lower() in _OF_PEOPLE:
+            remedy = f"; if it is public by itself, vouch for it: {how_to_vouch(name)}"
+            raise DataError(
+                f"this looks like a ratings table: it has a column {name!r}, and every column of "
+                f"an item table is published with the release{remedy if rating else ''}"
+            )
+
+
+def how_to_vouch(name: str) -> str:
+    """The words that vouch for a column, in the library and on the command line."""
+    return f"public_columns=[{name!r}] (--public-column {name})"
+
+
+def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table by item, the column `item` first, if every item stands in it once."""
+    if "item" not in frame.columns:
+        raise DataError(
+            f"no column 'item' in the item table: it has "
+            f"{', '.join(map(repr, frame.columns))}; rename the one that names the item"
+        )
+    if frame.height == 0:
+        raise DataError("the item table is empty: it needs at least one row")
+    reserved = [name for name in frame.columns if name.startswith("_")]
+    if reserved:
+        raise DataError(f"column names that begin with '_' are reserved: rename {reserved[0]!r}")
+    item = id_series(frame["item"], "item")
+    repeated = item.filter(item.is_duplicated())
+    if len(repeated):
+        raise DataError(f"item {repeated[0]!r} stands twice in the item table: remove one row")
+    return frame.select(item, *(name for name in frame.columns if name != "item")).sort("item")

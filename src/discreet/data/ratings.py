@@ -1,0 +1,362 @@
+"""Ratings: the validated table, with external ids, in both orders the kernels need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.columns import (
+    COLUMNS,
+    Where,
+    as_polars,
+    choose_columns,
+    levels,
+    ratings,
+    timestamps,
+)
+from discreet.data.edges import PerItem
+from discreet.data.ids import Ids, Keys, id_column
+from discreet.data.scale import RatingScale
+from discreet.errors import DataError, require_choice, require_count
+from discreet.kernels.numbering import Column, rows_ascend, rows_of
+from discreet.kernels.pairs import PairTwiceError, sort_pairs
+from discreet.kernels.sorting import read_only, sort_column, transpose
+from discreet.kernels.threads import thread_count
+
+Floats = NDArray[np.floating[Any]]
+Integers = NDArray[np.int64]
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+T_any = TypeVar("T_any", bound=np.generic)
+
+
+class Parts(Protocol[T_co]):
+    """What was prepared from the ratings of sets of people; nobody is in two of them."""
+
+    def sum(self, contribution: Callable[[T_co], Integers], shape: tuple[int, ...]) -> Integers:
+        """The sum of all sets' contributions: integers, so it does not depend on the sets."""
+        ...
+
+
+class RatingsSource(Protocol):
+    """Ratings as a mechanism sees them: it may ask for integer sums over people, and no more.
+
+    A person's ratings are all in one set. Where a table is in memory there is one set, the table.
+    """
+
+    @property
+    def items(self) -> Ids:
+        """The catalogue, in canonical order."""
+        ...
+
+    @property
+    def scale(self) -> RatingScale:
+        """The rating scale."""
+        ...
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether the table has levels of its own, which people chose."""
+        ...
+
+    def over(self, catalogue: Ids) -> RatingsSource:
+        """The same, to be counted over a public catalogue.
+
+        Records of other items stay in the sets: what levels they have may count for their owners.
+        """
+        ...
+
+    def map_parts(self, prepare: Callable[[Ratings], T]) -> Parts[T]:
+        """Prepare every set, all records of its people; whether results are kept or made anew each
+        time is the crowd's."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class OnePart(Generic[T]):
+    """One set, in memory."""
+
+    state: T
+
+    def sum(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
+        """The contribution of the only set."""
+        return contribution(self.state).reshape(shape)
+
+
+@dataclass(frozen=True, eq=False)
+class OverCatalogue:
+    """A table in memory whose records are counted over a public catalogue."""
+
+    table: Ratings
+    items: Ids
+
+    @property
+    def scale(self) -> RatingScale:
+        """The rating scale."""
+        return self.table.scale
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether the table has levels of its own."""
+        return self.table.has_levels
+
+    def over(self, catalogue: Ids) -> OverCatalogue:
+        """The same over another catalogue."""
+        return replace(self, items=catalogue)
+
+    def map_parts(self, prepare: Callable[[Ratings], T]) -> OnePart[T]:
+        """The whole table as one set of people."""
+        return OnePart(prepare(self.table))
+
+
+class CSR(NamedTuple):
+    """The records sorted by one side, then the other: those of row i are ptr[i]..ptr[i+1]."""
+
+    cols: NDArray[np.int32]
+    values: Floats
+    ptr: NDArray[np.int64]
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """Whose record each one is, made anew every time."""
+        return rows_of(self.ptr, thread_count(None))
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """At most one record per user and item, sorted by user, then item; build it by `from_frame`.
+
+    The ids and the arrays are secret, like all ratings; only the scale is public.
+
+    >>> frame = pl.DataFrame({"user": ["ann", "bob"], "item": [7, 7], "rating": [4, 5]})
+    >>> len(Ratings.from_frame(frame))
+    2
+    """
+
+    users: Ids
+    items: Ids
+    ptr: NDArray[np.int64]
+    """The records of person i are ptr[i]..ptr[i+1]."""
+    item: NDArray[np.int32]
+    rating: Floats
+    epsilon: NDArray[np.float64] | None
+    timestamp: NDArray[np.int64] | None
+    scale: RatingScale
+
+    def __post_init__(self) -> None:
+        # Kernels follow the pointers without looking.
+        ends = len(self.ptr) == len(self.users) + 1 and (self.ptr[0], self.ptr[-1])
+        if ends != (0, len(self.item)) or (self.ptr[1:] < self.ptr[:-1]).any():
+            raise DataError("ptr must ascend from 0 to the number of records, a step a person")
+        for name in ("ptr", *COLUMNS[1:]):
+            column = getattr(self, name)
+            if column is not None:
+                object.__setattr__(self, name, read_only(column))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the table holds, without what was computed from it."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # a copy is as read-only
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        columns: Mapping[str, str] | None = None,
+        *,
+        scale: RatingScale | tuple[float, float] = (1, 5),
+        keep: str | None = None,
+        text_ids: bool = False,
+    ) -> Ratings:
+        """Check a Polars, pandas or Arrow table and take it over.
+
+        `columns` maps our names (user, item, rating, epsilon, timestamp) to the table's;
+        `keep="last"` keeps the latest record (by timestamp, of equal ones the last) of a pair that
+        occurs more than once, which otherwise is an error. `text_ids` makes texts of integer ids,
+        as all ids in a text file are.
+        """
+        require_choice("keep", keep, (None, "last"))
+        table = as_polars(frame)
+        chosen = choose_columns(table.columns, columns or {})
+        if table.height == 0:
+            raise DataError("the ratings table is empty: it needs at least one row")
+        ids = [id_column(table[chosen[c]], c) for c in ("user", "item")]
+        where = Where(ids[0], ids[1], text_ids)
+        scale = RatingScale.of(scale)
+        rating = ratings(table[chosen["rating"]], scale, where)
+        epsilon = timestamp = None
+        if "epsilon" in chosen:
+            epsilon = levels(table[chosen["epsilon"]], where)
+        if "timestamp" in chosen:
+            timestamp = timestamps(table[chosen["timestamp"]], where)
+        elif keep == "last":
+            raise DataError(
+                "keep='last' needs a timestamp column to know which record of a pair is the "
+                "latest: map one, or remove the duplicates first"
+            )
+        people = Keys.of(ids[0], text=text_ids)
+        items, item = Ids.factorise(ids[1], text=text_ids)
+        others = [column for column in (rating, epsilon, timestamp) if column is not None]
+        try:
+            known, ptr = _in_order(people.column, item, len(items), others)
+        except PairTwiceError as twice:
+            # Once more from the table: what was made of it has been moved.
+            user, item = (Keys.of(column, text=text_ids).column.whole for column in ids)
+            if keep is None:
+                raise _two_of_one_pair(np.flatnonzero(user == twice.first), item, where) from None
+            kept = _latest_of_each_pair(user, item, timestamps(table[chosen["timestamp"]], where))
+            return cls.from_frame(table[kept], columns, scale=scale, text_ids=text_ids)
+        users = people.named(known)
+        return cls(users, items, ptr, item, rating, epsilon, timestamp, scale)
+
+    def __len__(self) -> int:
+        return len(self.rating)
+
+    def __repr__(self) -> str:
+        return (
+            f"Ratings({len(self):,} ratings of {len(self.users):,} users "
+            f"on {len(self.items):,} items, scale {self.scale})"
+        )
+
+    @cached_property
+    def user(self) -> NDArray[np.int32]:
+        """Whose record each one is."""
+        return read_only(self.by_user.rows)
+
+    @property
+    def by_user(self) -> CSR:
+        """The records by user, then item."""
+        return CSR(self.item, self.rating, self.ptr)
+
+    @cached_property
+    def by_item(self) -> CSR:
+        """The records by item, then user."""
+        columns = transpose(self.ptr, self.item, self.rating, len(self.items), thread_count(None))
+        return CSR(*map(read_only, columns))
+
+    @property
+    def per_item(self) -> PerItem:
+        """How often each item was rated, and the sum of its ratings: for the owner at the edge."""
+        counts = np.bincount(self.item, minlength=len(self.items))
+        sums = np.bincount(self.item, weights=self.rating, minlength=len(self.items))
+        return PerItem(self.items, counts, sums.astype(np.float64))
+
+    def in_item_order(self, column: NDArray[T_any]) -> NDArray[T_any]:
+        """A number for every record, moved from the table's order to that of `by_item`."""
+        return sort_column(self.item, len(self.items), column, thread_count(None))
+
+    def subset(self, mask: NDArray[np.bool_]) -> Ratings:
+        """The records where mask is true; users and items keep their row numbers."""
+        if mask.dtype != np.bool_ or mask.shape != self.item.shape:
+            raise DataError("a subset needs true or false for each record of the table")
+        kept = np.flatnonzero(mask)
+        return self._taken(kept, np.searchsorted(kept, self.ptr))
+
+    def _taken(self, records: Integers, ptr: Integers) -> Ratings:
+        """These records, given where each person's start."""
+        return replace(
+            self,
+            ptr=ptr,
+            item=self.item[records],
+            rating=self.rating[records],
+            epsilon=None if self.epsilon is None else self.epsilon[records],
+            timestamp=None if self.timestamp is None else self.timestamp[records],
+        )
+
+    def of_some_people(self, count: int, seed: int = 0) -> Ratings:
+        """All ratings of so many people, drawn at random."""
+        if require_count("users", count) > len(self.users):
+            raise DataError(f"cannot draw {count} people: there are only {len(self.users)}")
+        chosen = np.zeros(len(self.users), dtype=bool)
+        chosen[np.random.default_rng(seed).choice(len(self.users), count, replace=False)] = True
+        return self.subset(chosen[self.user])
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether the table has levels of its own."""
+        return self.epsilon is not None
+
+    def over(self, catalogue: Ids) -> OverCatalogue:
+        """All records, to be counted over a public catalogue."""
+        return OverCatalogue(self, catalogue)
+
+    def with_items(self, catalogue: Ids) -> Ratings:
+        """The same records over a public catalogue; those of other items are dropped silently."""
+        if catalogue is self.items:
+            return self
+        place = catalogue.rows(self.items.values)
+        item = place[self.item]
+        inside = item >= 0
+        kept = self if inside.all() else self.subset(inside)
+        moved = replace(kept, items=catalogue, item=item[inside])
+        if rows_ascend(moved.ptr, moved.item, thread_count(None)):
+            return moved
+        # Texts of integers come in another order than the integers of a catalogue.
+        return moved._taken(np.lexsort((moved.item, moved.user)), moved.ptr)
+
+    def map_parts(self, prepare: Callable[[Ratings], T]) -> OnePart[T]:
+        """The table as one set of people."""
+        return OnePart(prepare(self))
+
+    def to_frame(self) -> pl.DataFrame:
+        """The table back, with external ids."""
+        columns = {
+            "user": self.users.take(self.user),
+            "item": self.items.take(self.item),
+            "rating": pl.Series(self.rating),
+        }
+        if self.epsilon is not None:
+            columns["epsilon"] = pl.Series(self.epsilon)
+        if self.timestamp is not None:
+            columns["timestamp"] = pl.Series(self.timestamp)
+        return pl.DataFrame(columns)
+
+
+def _in_order(
+    people: Column, item: NDArray[np.int32], items: int, columns: Sequence[NDArray[Any]]
+) -> tuple[Integers, Integers]:
+    """Put records in the order of people, then items; an error if somebody rated an item twice.
+
+    Items and the other columns are moved in place. Returns the keys of the people who rated, and
+    where the records of each begin.
+    """
+    if people.ascends:
+        known, ptr = people.runs()
+        if rows_ascend(ptr, item, thread_count(None)):
+            return known, ptr
+    counts = sort_pairs(people, item, items, columns)
+    present = np.flatnonzero(counts)
+    ptr = np.concatenate([[0], np.cumsum(counts[present], dtype=np.int64)])
+    return present + people.base, ptr
+
+
+def _two_of_one_pair(
+    rows: NDArray[np.int64], item: NDArray[np.integer[Any]], where: Where
+) -> DataError:
+    """What to say where one person's rows of a table name an item twice."""
+    order = rows[np.argsort(item[rows], kind="stable")]
+    first = int(np.argmax(np.diff(item[order]) == 0))
+    return DataError(
+        f"two ratings of one pair: row {order[first] + 1} and again "
+        f"{where(int(order[first + 1]))}; remove one, or keep the latest with "
+        "keep='last' (--keep last), which needs a timestamp column"
+    )
+
+
+def _latest_of_each_pair(
+    user: NDArray[np.integer[Any]], item: NDArray[np.integer[Any]], timestamp: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Which rows of a table to keep, in the order of people and items."""
+    order = np.lexsort((timestamp, item, user))
+    u, i = user[order], item[order]
+    last = np.append((u[1:] != u[:-1]) | (i[1:] != i[:-1]), True)
+    return np.asarray(order[last])

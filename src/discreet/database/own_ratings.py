@@ -1,0 +1,147 @@
+"""Opinions: a person's own ratings, row by row; secret, and shown to that person alone."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+import polars as pl
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from discreet.database.connection import Insert, Lock, insert, now, one_at_a_time
+from discreet.database.hashes import Hashes, hashes_of_one
+from discreet.database.schema import deleted_ratings, ratings
+
+
+class OwnRating(NamedTuple):
+    """One rating of the person who asks."""
+
+    item: str
+    rating: float
+    epsilon: float
+    changed_at: int
+    revision: int
+    """Random, new with every change: tells whether a release has counted it as it is."""
+
+
+_COLUMNS = [ratings.c[name] for name in OwnRating._fields]
+_OF_ONE = sa.select(*_COLUMNS).where(ratings.c.person == sa.bindparam("who"))
+_VALUES = sa.select(ratings.c.item, ratings.c.rating).where(ratings.c.person == sa.bindparam("who"))
+_ONE = _OF_ONE.where(ratings.c.item == sa.bindparam("what"))
+
+
+class Level(Enum):
+    """The level of a rating that is put where there is one already."""
+
+    NEW = "the new one's"
+    KEPT = "as it was chosen before"
+    LOWER = "the smaller of the two"
+
+
+def put(
+    connection: Connection,
+    person: str,
+    item: str,
+    rating: float,
+    epsilon: float,
+    *,
+    level: Level = Level.NEW,
+) -> OwnRating:
+    """Give or change a rating, in one statement: a level that another lowers meanwhile is seen."""
+    own_rating = OwnRating(item, rating, epsilon, now(), _revision())
+    statement = _upsert(connection, level).returning(*_COLUMNS)
+    row = connection.execute(statement, {"person": person, **own_rating._asdict()}).one()
+    return OwnRating._make(row)
+
+
+def remove(connection: Connection, person: str, item: str) -> bool:
+    """Take a rating back; False if there was none. An import will not bring it back."""
+    one_at_a_time(connection, Lock.RETURNING, shared=True)
+    where = (ratings.c.person == person) & (ratings.c.item == item)
+    if not connection.execute(sa.delete(ratings).where(where)).rowcount:
+        return False
+    h1, h2 = (int(column[0]) for column in hashes_of_one(connection, person, [item]))
+    mark = insert(connection, deleted_ratings).on_conflict_do_nothing()
+    connection.execute(mark, [{"h1": h1, "h2": h2}])
+    return True
+
+
+def of(connection: Connection, person: str) -> list[OwnRating]:
+    """All ratings of one person, latest first."""
+    rows = connection.execute(_OF_ONE, {"who": person}).all()
+    return sorted((OwnRating._make(row) for row in rows), key=lambda o: (-o.changed_at, o.item))
+
+
+def values(connection: Connection, person: str) -> Sequence[Any]:
+    """One person's pairs (item, rating): all that recommending needs."""
+    return connection.execute(_VALUES, {"who": person}).all()
+
+
+def one(connection: Connection, person: str, item: str) -> OwnRating | None:
+    """One rating of one person."""
+    row = connection.execute(_ONE, {"who": person, "what": item}).one_or_none()
+    return None if row is None else OwnRating._make(row)
+
+
+def everybody(connection: Connection, chunk: int = 100_000) -> Iterator[Sequence[Sequence[Any]]]:
+    """All ratings (person, item, rating, epsilon, revision), part by part: for a publisher."""
+    names = ("person", "item", "rating", "epsilon", "revision")
+    query = sa.select(*(ratings.c[name] for name in names))
+    streamed = connection.execution_options(stream_results=True, yield_per=chunk)
+    yield from streamed.execute(query).partitions()
+
+
+def per_item(connection: Connection) -> pl.DataFrame:
+    """How often every rated item was rated, and the sum: secret, for the operator at the edge."""
+    c, f = ratings.c, sa.func
+    query = sa.select(c.item, f.count(), f.sum(c.rating)).group_by(c.item)
+    schema = {"item": pl.String, "count": pl.Int64, "sum": pl.Float64}
+    return pl.DataFrame(list(map(tuple, connection.execute(query))), schema=schema, orient="row")
+
+
+def taken_back(connection: Connection, hashes: Hashes) -> list[bool]:
+    """For every pair, whether its owner took the rating back."""
+    known = {(row.h1, row.h2) for row in connection.execute(sa.select(deleted_ratings))}
+    return [pair in known for pair in zip(*(h.tolist() for h in hashes), strict=True)]
+
+
+def add_many(
+    connection: Connection, rows: Sequence[tuple[str, str, float, float]], *, replace: bool
+) -> None:
+    """Give many people's ratings; where there is one already it stays, or is replaced.
+
+    A replaced rating has the smaller level of the two: nobody's is raised behind their back.
+    """
+    at = now()
+    names = ("person", "item", "rating", "epsilon")
+    values = [
+        dict(zip(names, row, strict=True), changed_at=at, revision=_revision()) for row in rows
+    ]
+    statement = insert(connection, ratings).on_conflict_do_nothing()
+    if replace:
+        statement = _upsert(connection, Level.LOWER)
+    if values:
+        connection.execute(statement, values)
+
+
+def _upsert(connection: Connection, level: Level) -> Insert:
+    statement = insert(connection, ratings)
+    new, old = statement.excluded, ratings.c
+    epsilon: sa.ColumnElement[float] = {
+        Level.NEW: new.epsilon,
+        Level.KEPT: old.epsilon,
+        Level.LOWER: sa.case((new.epsilon < old.epsilon, new.epsilon), else_=old.epsilon),
+    }[level]
+    # To say the same again is no change.
+    same = (new.rating == old.rating) & (epsilon == old.epsilon)
+    changed: dict[str, Any] = {"rating": new.rating, "epsilon": epsilon} | {
+        name: sa.case((same, old[name]), else_=new[name]) for name in ("changed_at", "revision")
+    }
+    return statement.on_conflict_do_update(index_elements=["person", "item"], set_=changed)
+
+
+def _revision() -> int:
+    return secrets.randbits(48)

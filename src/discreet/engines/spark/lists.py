@@ -1,0 +1,40 @@
+"""Batch recommendations: everybody's list, from their own ratings and the release alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from discreet.engines.spark import tasks
+from discreet.engines.spark.ratings import SparkRatings, spark_ratings
+from discreet.errors import require_count
+from discreet.release.release import Release
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def recommend(
+    release: Release,
+    ratings: SparkRatings | DataFrame,
+    n: int = 10,
+    *,
+    columns: Mapping[str, str] | None = None,
+    exclude_rated: bool = True,
+) -> DataFrame:
+    """The n best items for everybody in the table: DataFrame user, item, rank, score.
+
+    Each person is folded in where their ratings are, and their vector is forgotten there. Write
+    the result as you like: `recommend(release, frame).write.parquet("lists")`.
+    """
+    require_count("n", n)
+    if not isinstance(ratings, SparkRatings):
+        ratings = spark_ratings(ratings, columns, scale=release.scale)
+    session = ratings.frame.sparkSession
+    sent = session.sparkContext.broadcast(release)
+    user = dict(ratings.frame.dtypes)["user"]
+    item = "bigint" if release.item_ids.are_integers else "string"
+    return ratings.frame.repartition(ratings.partitions, "user").mapInArrow(
+        tasks.lists(lambda: sent.value, n, exclude_rated),
+        f"user {user}, item {item}, rank bigint, score double",
+    )

@@ -1,0 +1,260 @@
+"""A ratings table in Spark, checked by one aggregation: a crowd like a table in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import polars as pl
+
+from discreet.data.columns import choose_columns
+from discreet.data.edges import PerItem
+from discreet.data.ids import Ids
+from discreet.data.ratings import Integers, Ratings
+from discreet.data.scale import RatingScale
+from discreet.engines.spark import tasks
+from discreet.engines.spark.session import reported, require_pyspark
+from discreet.errors import DataError, require_count
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_UNREADABLE = "epsilon_is_no_number"
+ROWS = 1_000_000
+"""About so many ratings are in a task's memory at a time."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class SparkRatings:
+    """Ratings in Spark; make it with `spark_ratings`."""
+
+    frame: DataFrame = field(repr=False)
+    """user, item, rating, and epsilon where there is one: secret."""
+    items: Ids
+    scale: RatingScale
+    has_levels: bool
+    partitions: int = field(repr=False)
+    per_item: PerItem = field(repr=False)
+    """How often each item of the table was rated, whatever the catalogue: secret."""
+    pairs_checked: bool = True
+    """Whether the table was searched for pairs that occur twice, or is said to have none."""
+
+    def over(self, catalogue: Ids) -> SparkRatings:
+        """The same, to be counted over a public catalogue."""
+        return replace(self, items=catalogue)
+
+    def with_items(self, catalogue: Ids) -> SparkRatings:
+        """The same over a public catalogue; records of other items are dropped silently."""
+        inside = self.frame.join(*self._catalogue(catalogue), "left_semi")
+        return replace(self, frame=inside, items=catalogue)
+
+    def with_item_rows(self, frame: DataFrame) -> DataFrame:
+        """Records with the number of their item in the catalogue, `item_row`."""
+        return frame.join(*self._catalogue(self.items), "inner").drop("catalogue_item")
+
+    def _catalogue(self, ids: Ids) -> tuple[DataFrame, Column]:
+        """The catalogue, small and sent to everybody, and when a record is of one of its items."""
+        from pyspark.sql import functions as sf
+
+        texts = ids.values.cast(pl.String)
+        rows = pl.DataFrame(
+            {"catalogue_item": texts, "item_row": np.arange(len(ids), dtype=np.int32)}
+        )
+        sent = self.frame.sparkSession.createDataFrame(_for_spark(rows))
+        # Ids are the same if their texts are.
+        same = sf.col("item").cast("string") == sf.col("catalogue_item")
+        return sf.broadcast(sent), same
+
+    def map_parts(self, prepare: Callable[[Ratings], T]) -> SparkParts[T]:
+        """Every part is prepared anew by each job, on whichever executor runs it."""
+        return SparkParts(self, prepare)
+
+    @cached_property
+    def by_people(self) -> DataFrame:
+        """Everybody's ratings together on one executor, kept there between jobs."""
+        from pyspark import StorageLevel
+
+        parted = self.frame.repartition(self.partitions, "user")
+        return parted.persist(StorageLevel.MEMORY_AND_DISK)
+
+    def forget(self) -> None:
+        """Give the executors' memory back."""
+        kept = vars(self).pop("by_people", None)
+        if kept is not None:
+            kept.unpersist()
+
+
+@dataclass(frozen=True, eq=False)
+class SparkParts(Generic[T]):
+    """What tasks prepare from people's ratings."""
+
+    table: SparkRatings
+    prepare: Callable[[Ratings], T]
+
+    def sum(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
+        """Every task sends the numbers that are not zero; Spark adds them up by their place."""
+        from pyspark.sql import functions as sf
+
+        task = tasks.sums(self.prepare, contribution, self.table.scale)
+        total = np.zeros(int(np.prod(shape)), dtype=np.int64)
+        with reported():
+            parts = self.table.by_people.mapInArrow(task, "place long, value long")
+            found = parts.groupBy("place").agg(sf.sum("value").alias("value")).toArrow()
+        total[found["place"].to_numpy()] = found["value"].to_numpy()
+        return total.reshape(shape)
+
+
+def read_ratings(
+    session: SparkSession,
+    path: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    scale: RatingScale | tuple[float, float] = (1, 5),
+    unique_pairs: bool = False,
+) -> SparkRatings:
+    """A path that Spark reads: Parquet files and folders, partitioned tables, CSV with a header."""
+    with reported():
+        if path.endswith(".csv"):
+            frame = session.read.csv(path, header=True)  # ids in a text file are text
+        else:
+            frame = session.read.parquet(path)
+    return spark_ratings(frame, columns, scale=scale, unique_pairs=unique_pairs)
+
+
+def spark_ratings(
+    frame: DataFrame,
+    columns: Mapping[str, str] | None = None,
+    *,
+    scale: RatingScale | tuple[float, float] = (1, 5),
+    partitions: int | None = None,
+    unique_pairs: bool = False,
+) -> SparkRatings:
+    """Check a DataFrame (user, item, rating and, where people chose, epsilon) and take it over.
+
+    A pair that occurs twice would count twice, so it is looked for, and all ratings are shuffled
+    once to find one. Where the table's key rules it out, `unique_pairs=True` says so and saves
+    that; then it is yours to keep.
+    """
+    require_pyspark()
+    chosen = choose_columns(frame.columns, columns or {})
+    chosen.pop("timestamp", None)
+    scale = RatingScale.of(scale)
+    with reported():
+        typed = frame.select(*_typed(frame, chosen))
+    per_item = _checked(typed, scale)
+    count = int(per_item.counts.sum())
+    table = typed.drop(_UNREADABLE)
+    if not unique_pairs:
+        _refuse_pairs_that_occur_twice(table)
+    spread = table.sparkSession.sparkContext.defaultParallelism
+    parts = max(spread, -(-count // ROWS)) if partitions is None else partitions
+    return SparkRatings(
+        table, per_item.ids, scale, "epsilon" in chosen, require_count("partitions", parts),
+        per_item, pairs_checked=not unique_pairs,
+    )  # fmt: skip
+
+
+def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
+    """Our columns in our types: ids as integers or text, numbers as doubles."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types
+
+    typed = []
+    for ours, theirs in chosen.items():
+        kind, column = frame.schema[theirs].dataType, sf.col(f"`{theirs}`")
+        if ours in ("user", "item"):
+            if not isinstance(kind, types.IntegralType | types.StringType):
+                raise DataError(
+                    f"{ours} ids must be integers or strings: the column holds "
+                    f"{kind.simpleString()}; convert it, or name another column"
+                )
+            column = column.cast("string" if isinstance(kind, types.StringType) else "bigint")
+        else:
+            if not isinstance(kind, types.NumericType | types.StringType):
+                raise DataError(f"{ours} must be a number: the column holds {kind.simpleString()}")
+            given, column = column, column.try_cast("double")
+            if ours == "epsilon":
+                # A level may be missing; one that cannot be read must not pass for that.
+                typed.append((given.isNotNull() & column.isNull()).alias(_UNREADABLE))
+        typed.append(column.alias(ours))
+    return typed
+
+
+def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, str]]:
+    """What may be wrong with a row, and what to say of it."""
+    from pyspark.sql import functions as sf
+
+    rating = sf.col("rating")
+    found = {
+        "no_user": (sf.col("user").isNull(), "user id is missing: fill it in or drop the row"),
+        "no_item": (sf.col("item").isNull(), "item id is missing: fill it in or drop the row"),
+        "no_rating": (rating.isNull(), "rating is missing or no number: mend or drop the row"),
+        "outside": (
+            sf.isnan(rating) | (rating < scale.lo) | (rating > scale.hi),
+            f"rating must be within the scale {scale}: declare another scale or mend the row",
+        ),
+    }
+    if "epsilon" in table.columns:
+        epsilon = sf.col("epsilon")
+        found["level"] = (
+            epsilon.isNotNull() & ~((epsilon > 0) & (epsilon < float("inf"))),
+            "epsilon must be finite and > 0",
+        )
+        found["no_level"] = (sf.col(_UNREADABLE), "epsilon must be a number, or missing")
+    return found
+
+
+def _checked(table: DataFrame, scale: RatingScale) -> PerItem:
+    """How often every item was rated, if every row is in order."""
+    from pyspark.sql import functions as sf
+
+    problems = _problems(table, scale)
+    bad = [
+        sf.sum(sf.coalesce(condition, sf.lit(False)).cast("long")).alias(name)
+        for name, (condition, _) in problems.items()
+    ]
+    with reported():
+        totals = sf.count(sf.lit(1)).alias("count"), sf.sum("rating").alias("sum")
+        by_item = table.groupBy("item").agg(*totals, *bad).toArrow()
+    found = pl.DataFrame(pl.from_arrow(by_item))
+    if found.height == 0:
+        raise DataError("the ratings table is empty: it needs at least one row")
+    for name, (condition, words) in problems.items():
+        if found[name].sum() > 0:
+            with reported():
+                row = table.filter(condition).first()
+            where = "" if row is None else f" (user {row['user']!r}, item {row['item']!r})"
+            raise DataError(f"{words}{where}")
+    return PerItem.of(found)
+
+
+def _refuse_pairs_that_occur_twice(table: DataFrame) -> None:
+    from pyspark.sql import functions as sf
+
+    with reported():
+        twice = table.groupBy("user", "item").count().filter(sf.col("count") > 1).first()
+    if twice is not None:
+        raise DataError(
+            f"two ratings of one pair (user {twice['user']!r}, item {twice['item']!r}): remove one"
+        )
+
+
+def rows_of(column: Any, ids: Ids) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Where the values of a collected column stand among ids; -1 for others."""
+    return ids.rows(pl.Series(pl.from_arrow(column)))
+
+
+def _for_spark(rows: pl.DataFrame) -> Any:
+    """An Arrow table with the types of text that Spark knows."""
+    import pyarrow as pa
+
+    table = rows.to_arrow()
+    fields = [
+        pa.field(f.name, pa.string() if rows.schema[f.name] == pl.String else f.type)
+        for f in table.schema
+    ]
+    return table.cast(pa.schema(fields))

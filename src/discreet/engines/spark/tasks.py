@@ -1,0 +1,160 @@
+"""What runs on the executors: parts of the table in Arrow, the same kernels as everywhere.
+
+Nothing here draws noise or says anything of a single record: an executor's log may be read by
+others than the ratings' keeper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from discreet.data.ratings import Integers, Ratings
+from discreet.data.scale import RatingScale
+from discreet.errors import DataError, DiscreetError
+from discreet.kernels.threads import limit_threads
+from discreet.release.release import Release
+from discreet.release.scoring import Own
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+T = TypeVar("T")
+Task = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
+
+
+def _table(batches: Iterator[pa.RecordBatch], scale: RatingScale) -> Ratings | None:
+    """The part as a table; None where a partition is empty."""
+    import pyarrow as pa
+
+    limit_threads(1)  # Spark gives a task one core
+    held = [batch for batch in batches if batch.num_rows]
+    if not held:
+        return None
+    try:
+        return Ratings.from_frame(pl.from_arrow(pa.Table.from_batches(held)), scale=scale)
+    except DataError:
+        raise DataError(
+            "a part of the table cannot be used: a pair of user and item occurs twice in it, or it "
+            "changed while the job ran"
+        ) from None
+
+
+def sums(
+    prepare: Callable[[Ratings], T],
+    contribution: Callable[[T], Integers],
+    scale: RatingScale,
+) -> Task:
+    """A task that adds up what the people of a part contribute: (place, value) where not zero."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        data = _table(batches, scale)
+        if data is None:
+            return
+        try:
+            values = np.ravel(contribution(prepare(data)))
+        except DiscreetError as error:
+            raise DataError(f"{type(error).__name__} in a part of the table") from None
+        place = np.flatnonzero(values)
+        yield _batch(place=place, value=values[place])
+
+    return run
+
+
+def lists(release: Callable[[], Release], n: int, exclude_rated: bool) -> Task:
+    """A task that recommends to the people of a part; their vectors are forgotten with it."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        shown = release()
+        data = _table(batches, shown.scale)
+        if data is None:
+            return
+        order = data.with_items(shown.item_ids).by_user
+        found = shown.recommend_rows(
+            Own(order.ptr, order.cols, order.values), n, exclude_rated=exclude_rated
+        )
+        yield _batch(
+            user=_texts_or_integers(data.users.take(found["person"].to_numpy())),
+            item=_texts_or_integers(found["item"]),
+            rank=found["rank"].to_numpy(),
+            score=found["score"].to_numpy(),
+        )
+
+    return run
+
+
+def moments(d: int) -> Task:
+    """A task that sums up per item what a ridge regression needs: u u' (upper half) and r u."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        totals: dict[int, Any] = {}
+        upper = np.triu_indices(d)
+        for batch in batches:
+            item = batch.column("item_row").to_numpy()
+            rating = batch.column("rating").to_numpy()
+            U = np.reshape(
+                batch.column("features").flatten().to_numpy(zero_copy_only=False), (-1, d)
+            )
+            U = U.astype(np.float64)
+            U /= np.maximum(1.0, np.sqrt(np.einsum("kd,kd->k", U, U)))[:, None]
+            order = np.argsort(item, kind="stable")
+            starts = np.flatnonzero(np.diff(item[order], prepend=-1))
+            for some in np.split(order, starts[1:]):
+                if len(some) == 0:
+                    continue
+                X = U[some]
+                found = np.concatenate([(X.T @ X)[upper], X.T @ rating[some]])
+                key = int(item[some[0]])
+                totals[key] = totals[key] + found if key in totals else found
+        if totals:
+            yield _batch(
+                item_row=np.fromiter(totals, np.int64),
+                moments=pa.FixedSizeListArray.from_arrays(
+                    pa.array(np.concatenate(list(totals.values()))), d * (d + 3) // 2
+                ).cast(pa.list_(pa.float64())),
+            )
+
+    return run
+
+
+def added_moments() -> Task:
+    """A task that adds up the sums of several parts, item by item."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        totals: dict[int, Any] = {}
+        for batch in batches:
+            for key, found in zip(
+                batch.column("item_row").to_pylist(), batch.column("moments"), strict=True
+            ):
+                values = found.values.to_numpy()
+                totals[key] = totals[key] + values if key in totals else values
+        if totals:
+            yield _batch(
+                item_row=np.fromiter(totals, np.int64),
+                moments=pa.array(list(totals.values()), pa.list_(pa.float64())),
+            )
+
+    return run
+
+
+def _batch(**columns: Any) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    arrays = [
+        column if isinstance(column, pa.Array) else pa.array(column) for column in columns.values()
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
+
+
+def _texts_or_integers(ids: pl.Series) -> pa.Array:
+    """Ids in the types of Spark's columns."""
+    import pyarrow as pa
+
+    return ids.to_arrow().cast(pa.string() if ids.dtype == pl.String else pa.int64())

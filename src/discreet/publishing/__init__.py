@@ -1,0 +1,1 @@
+"""Publishing over time: one way to publish, whatever keeps the ledger."""

@@ -1,0 +1,300 @@
+"""The ledger: what every pair of user and item has spent, over all releases; as secret as ratings.
+
+A SQLite file that only its owner can read. A pair is named by a keyed hash alone, so erasing a
+person's ratings elsewhere leaves nothing here that names them. A spend is written durably before
+its release becomes visible; a crash in between loses budget, never privacy, and the next
+publication first puts in place what was recorded and staged.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.ratings import Ratings
+from discreet.errors import LedgerError
+from discreet.privacy.beside import Beside
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.generation import Generation, unrecorded
+from discreet.privacy.hashing import pair_hashes
+from discreet.privacy.history import History
+from discreet.privacy.keeper import Keeper
+from discreet.privacy.lifetime import Floats, Spends
+
+FORMAT, OLDER = "3", "2"
+"""An older one has no generation; it gets one with its next publication."""
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE spends (
+    h1 INTEGER NOT NULL, h2 INTEGER NOT NULL,
+    level REAL NOT NULL, spent REAL NOT NULL, delta REAL NOT NULL,
+    PRIMARY KEY (h1, h2)
+) WITHOUT ROWID;
+CREATE TABLE releases (
+    number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, scheme TEXT NOT NULL,
+    threshold TEXT NOT NULL, recorded TEXT NOT NULL, state TEXT NOT NULL,
+    staged TEXT NOT NULL, target TEXT NOT NULL
+);
+"""
+RECORDED, VISIBLE, LOST = "recorded", "visible", "lost"
+
+
+class LedgerRelease(NamedTuple):
+    """One publication; `state` is recorded, visible, or lost (spent, but never shown)."""
+
+    number: int
+    digest: str
+    scheme: str
+    threshold: str
+    recorded: str
+    state: str
+    staged: Path
+    target: Path
+
+
+class _Keeper(Keeper[sqlite3.Connection]):
+    """Keeps the generation among a file's words about itself."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.beside = path, Beside(path)
+
+    def command(self, declared: str) -> str:
+        """The command, with the table that a restore needs."""
+        table = " RATINGS" if declared == "restored" else ""
+        return f"discreet ledger {declared} {self.path}{table}"
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, durable when it ends; one at a time."""
+        with closing(connect(self.path)) as database, database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+
+    def load(self, at: sqlite3.Connection) -> Generation | None:
+        """The generation; None in a ledger of the older format."""
+        found = at.execute("SELECT value FROM meta WHERE name = 'generation'").fetchone()
+        return None if found is None else Generation.of(json.loads(found[0]))
+
+    def save(self, at: sqlite3.Connection, generation: Generation) -> None:
+        """Store it; only versions that know of generations can read the ledger from now on."""
+        rows = [("generation", json.dumps(generation.to_dict())), ("format", FORMAT)]
+        at.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
+
+    def releases(self, at: sqlite3.Connection) -> dict[int, str]:
+        """The digests of all releases by their numbers."""
+        return dict(at.execute("SELECT number, digest FROM releases").fetchall())
+
+
+class Ledger:
+    """Lifetime budgets; open it with `Ledger(path)`, which creates it if need be."""
+
+    def __init__(self, path: str | Path, *, create: bool = True) -> None:
+        self.path = Path(path).expanduser().resolve()  # one lock, however the path is spelled
+        self._keeper = _Keeper(self.path)
+        if not self.path.exists():
+            if not create:
+                raise LedgerError(f"no ledger {self.path}: check the path")
+            self._create()
+        try:
+            with closing(connect(self.path)) as database:
+                rows = dict(database.execute("SELECT name, value FROM meta").fetchall())
+            self._key, found = rows["key"], rows["format"]
+        except (sqlite3.DatabaseError, KeyError) as error:
+            raise LedgerError(f"{self.path} is not a ledger: {error}") from None
+        if found not in (FORMAT, OLDER):
+            raise LedgerError(f"{self.path} has format {found!r}, this version reads {FORMAT}")
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self.path)!r})"
+
+    def _create(self) -> None:
+        """A new ledger, whole or absent, that only its owner can read."""
+        fresh = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerError(f"cannot create the ledger {self.path}: {error}") from None
+        try:
+            os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+            with closing(sqlite3.connect(fresh)) as database:
+                database.executescript(_SCHEMA)
+                rows = [("format", FORMAT), ("key", secrets.token_hex(32))]
+                database.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+                settle = self._keeper.begin(database)
+                database.commit()
+            os.link(fresh, self.path)  # fails, unlike a rename, if another process was first
+            settle()
+        except FileExistsError:
+            pass
+        except LedgerError:
+            if not self.path.exists():  # what lies beside it is not of one that was just made
+                raise
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise LedgerError(f"cannot create the ledger {self.path}: {error}") from None
+        finally:
+            with suppress(OSError):
+                fresh.unlink()
+
+    @contextmanager
+    def publishing(self, *, wait: float = 30.0) -> Iterator[None]:
+        """One publisher at a time; the lock goes with its process, however that ends."""
+        lock = self.path.with_name(self.path.name + ".lock")
+        with closing(sqlite3.connect(lock, timeout=wait, isolation_level=None)) as holder:
+            lock.chmod(0o600)
+            try:
+                holder.execute("BEGIN EXCLUSIVE")
+            except sqlite3.OperationalError:
+                raise LedgerError(
+                    f"another process is publishing with {self.path}: wait until it has ended"
+                ) from None
+            yield
+
+    def spends(self, ratings: Ratings) -> Spends:
+        """What the pair of each record has spent so far."""
+        first, second = self._hashes(ratings)
+        wanted = pl.DataFrame({"h1": first, "h2": second})
+        known = wanted.join(
+            self._spends(), on=["h1", "h2"], how="left", maintain_order="left"
+        ).fill_null(0.0)
+        return Spends(*(known[name].to_numpy() for name in ("level", "spent", "delta")))
+
+    def record(
+        self, ratings: Ratings, levels: Floats, epsilons: Floats, deltas: Floats,
+        release: LedgerRelease,
+    ) -> None:  # fmt: skip
+        """Write, in one durable step, what each record spends and which release it is for."""
+        used = (epsilons > 0) | (deltas > 0)
+        columns = (*self._hashes(ratings), levels, epsilons, deltas)
+        rows = zip(*(column[used].tolist() for column in columns), strict=True)
+        announced = self._keeper.publication(self.history(release.number), release.digest)
+        with announced as commit, self._keeper.writing() as database:
+            # The lock should have seen to it, but budgets were computed from this very state.
+            if self._next_number(database) != release.number:
+                raise LedgerError(
+                    f"another process has published with {self.path} in the meantime: nothing was "
+                    "recorded and nothing shown; publish again"
+                )
+            database.executemany(
+                "INSERT INTO spends VALUES (?, ?, ?, ?, ?) ON CONFLICT (h1, h2) DO UPDATE SET "
+                "level = max(level, excluded.level), spent = spent + excluded.spent, "
+                "delta = delta + excluded.delta",
+                rows,
+            )
+            database.execute(
+                "INSERT INTO releases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    release.number, release.digest, release.scheme, release.threshold,
+                    release.recorded, release.state, str(release.staged), str(release.target),
+                ),
+            )  # fmt: skip
+            commit(database)
+
+    def settle(self, number: int, state: str) -> None:
+        """Note what became of a recorded release."""
+        with closing(connect(self.path)) as database:
+            database.execute("UPDATE releases SET state = ? WHERE number = ?", (state, number))
+            database.commit()
+
+    def next_release(self, certificate: Certificate, staged: Path, target: Path) -> LedgerRelease:
+        """The entry of a release that is about to be recorded."""
+        number = self.next_number()
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        what = (certificate.digest, certificate.scheme, certificate.threshold_words)
+        return LedgerRelease(number, *what, now, RECORDED, staged, target)
+
+    def next_number(self) -> int:
+        """The number of the next release; none is given twice, also after a restored copy."""
+        with closing(connect(self.path)) as database:
+            return self._next_number(database)
+
+    def _next_number(self, database: sqlite3.Connection) -> int:
+        inside, latest = self._keeper.load(database), max(self._keeper.known(database))
+        return (inside or Generation()).next_number(latest)
+
+    def history(self, number: int) -> History:
+        """What happened to this ledger up to release `number`; it has no declared schedule."""
+        with closing(connect(self.path)) as database:
+            inside, latest = self._keeper.load(database), max(self._keeper.known(database))
+        return (inside or unrecorded(latest)).history(number)
+
+    def check(self) -> None:
+        """An error if this is a copy, or older than what lies beside it; call it under the lock."""
+        self._keeper.check()
+
+    def restored(self, ratings: Ratings, after: int = 0) -> int:
+        """Declare that this is an older copy: no rating that it or the table knows counts again.
+
+        What was counted since the copy was made is unknown, so all are charged without limit.
+        Later releases get numbers above `after`. Returns how many pairs were charged.
+        """
+        full = (math.inf, math.inf, 1.0)
+        first, second = (column.tolist() for column in self._hashes(ratings))
+        rows = [(*pair, *full) for pair in zip(first, second, strict=True)]
+
+        def charge(database: sqlite3.Connection) -> None:
+            database.execute("UPDATE spends SET level = ?, spent = ?, delta = ?", full)
+            database.executemany("INSERT OR REPLACE INTO spends VALUES (?, ?, ?, ?, ?)", rows)
+
+        with self.publishing():
+            self._keeper.restored(charge, after)
+        return self.charged_in_full()
+
+    def moved(self) -> bool:
+        """Declare that this is the only one that goes on; False if there is nothing to declare."""
+        with self.publishing():
+            return self._keeper.moved()
+
+    def releases(self) -> list[LedgerRelease]:
+        """All publications, oldest first."""
+        with closing(connect(self.path)) as database:
+            rows = database.execute("SELECT * FROM releases ORDER BY number").fetchall()
+        return [LedgerRelease._make((*row[:6], Path(row[6]), Path(row[7]))) for row in rows]
+
+    def summary(self) -> dict[str, float]:
+        """For the operator alone: pairs, the total, mean and largest epsilon, the largest delta.
+
+        Of pairs that were charged in full, without limit, there is only `charged_in_full`.
+        """
+        spends = self._spends().filter(pl.col("spent").is_finite())
+        spent, delta = spends["spent"].to_numpy(), spends["delta"].to_numpy()
+        return {
+            "pairs": float(len(spent)),
+            "total": float(spent.sum()),
+            "mean": float(spent.mean()) if len(spent) else 0.0,
+            "largest": float(spent.max(initial=0.0)),
+            "largest_delta": float(delta.max(initial=0.0)),
+        }
+
+    def charged_in_full(self) -> int:
+        """For the operator alone: how many pairs will never be counted again, after a restore."""
+        return int(self._spends()["spent"].is_infinite().sum())
+
+    def _spends(self) -> pl.DataFrame:
+        numbers = dict.fromkeys(("level", "spent", "delta"), pl.Float64)
+        schema = {"h1": pl.Int64, "h2": pl.Int64, **numbers}
+        with closing(connect(self.path)) as database:
+            rows = database.execute(f"SELECT {', '.join(schema)} FROM spends").fetchall()
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _hashes(self, ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        users, items = ratings.users.values, ratings.items.values
+        return pair_hashes(self._key, users, items, ratings.user, ratings.item)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a ledger's file, so that what is committed is durable when COMMIT returns."""
+    database = sqlite3.connect(path, timeout=30)
+    database.execute("PRAGMA synchronous = EXTRA")
+    return database

@@ -1,0 +1,206 @@
+"""Data sets by name: where they are looked for, and how the official archives are fetched."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.data.scale import RatingScale
+from discreet.errors import DataError, DataMissingError, OutputError
+from discreet.progress import Progress, silent
+from discreet.readers import club, movielens, netflix
+from discreet.readers.tables import read_items, read_ratings
+
+_GROUPLENS = "https://files.grouplens.org/datasets/movielens"
+CLUB = "club"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What is known of a data set before it is read."""
+
+    name: str
+    about: str
+    url: str | None = None
+    md5: str | None = None
+    """The digest its publisher gives beside the archive."""
+
+
+DATA_SETS = {
+    d.name: d
+    for d in (
+        DataSet(CLUB, "the embedded cinema club: synthetic, always there"),
+        DataSet(
+            "ml-100k", "MovieLens 100K: 943 users, 1,682 films",
+            f"{_GROUPLENS}/ml-100k.zip", "0e33842e24a9c977be4e0107933c0723",
+        ),
+        DataSet(
+            "ml-1m", "MovieLens 1M: 6,040 users, 3,706 films",
+            f"{_GROUPLENS}/ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906",
+        ),
+        DataSet(
+            "ml-10m", "MovieLens 10M: half stars",
+            f"{_GROUPLENS}/ml-10m.zip", "ce571fd55effeba0271552578f2648bd",
+        ),
+        DataSet(
+            "ml-20m", "MovieLens 20M: half stars",
+            f"{_GROUPLENS}/ml-20m.zip", "cd245b17a1ae2cc31bb14903e1204af3",
+        ),
+        DataSet(
+            "ml-25m", "MovieLens 25M: half stars",
+            f"{_GROUPLENS}/ml-25m.zip", "6b51fb2759a8657d3bfcbfc42b592ada",
+        ),
+        DataSet("netflix", "the Netflix Prize: 100 million ratings, no longer distributed"),
+        DataSet("netflix-7128", "7,128 users of the Netflix Prize, as many as in the paper"),
+        DataSet("netflix-10m", "48,000 users of the Netflix Prize"),
+    )
+}  # fmt: skip
+
+
+def folders() -> list[Path]:
+    """Where data sets are looked for: DISCREET_DATA, then the cache folder."""
+    own = os.environ.get("DISCREET_DATA")
+    return [*([Path(own).expanduser()] if own else []), cache_folder()]
+
+
+def cache_folder() -> Path:
+    """The user's cache folder for data sets."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "discreet"
+
+
+def find(name: str) -> Path | None:
+    """The path of a data set's ratings, or None if it is nowhere."""
+    for folder in folders():
+        for candidate in (folder / f"{name}.parquet", folder / name):
+            if candidate.is_file():
+                return candidate
+            if candidate.is_dir() and _holds_ratings(candidate):
+                return candidate
+    return None
+
+
+def _holds_ratings(folder: Path) -> bool:
+    return movielens.recognises_ratings(folder) or netflix.recognises_ratings(folder)
+
+
+def find_items(name: str) -> Path | None:
+    """The path of a data set's item table, or None."""
+    source = find(name)
+    if source is None:
+        return None
+    if source.is_dir():
+        known = movielens.recognises_items(source) or netflix.recognises_titles(source)
+        return source if known else None
+    family = "netflix" if name.startswith("netflix") else name
+    candidates = [source.with_name(f"{stem}-items.parquet") for stem in (name, family)]
+    return next((c for c in candidates if c.is_file()), None)
+
+
+def load_ratings(
+    source: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    scale: RatingScale | tuple[float, float] | None = None,
+    keep: str | None = None,
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Ratings:
+    """Read a path, or a data set by its name ("club" is the embedded one)."""
+    if source == CLUB:
+        return club.cinema_club().ratings
+    if source in DATA_SETS and not Path(source).exists():
+        path = find(source)
+        if path is None:
+            raise DataMissingError(f"data set {source!r} is not here. {how_to_get(source)}")
+        source = str(path)
+    return read_ratings(
+        source, columns, scale=scale, keep=keep, separator=separator, encoding=encoding
+    )
+
+
+def load_items(
+    source: str, *, public_columns: Iterable[str] = (), encoding: str = "utf-8"
+) -> Items:
+    """Read an item table by its path, or by the name of its data set."""
+    if source == CLUB:
+        return Items.from_frame(club.cinema_club().items.frame, public_columns=public_columns)
+    if source in DATA_SETS and not Path(source).exists():
+        path = find_items(source)
+        if path is None:
+            raise DataMissingError(
+                f"data set {source!r} has no item table here. {how_to_get(source)}"
+            )
+        source = str(path)
+    return read_items(source, public_columns=public_columns, encoding=encoding)
+
+
+def how_to_get(name: str) -> str:
+    """What to do to have a data set."""
+    places = " or ".join(str(folder) for folder in folders())
+    put = f"put {name}.parquet, or a folder {name} with the original files, into {places}"
+    if DATA_SETS[name].url is None:
+        return f"It is not offered for download any more: if you have it, {put}."
+    return f"Fetch it with: discreet data get {name} - or {put}."
+
+
+def get(name: str, *, progress: Progress = silent, url: str | None = None) -> Path:
+    """Fetch an official archive into the cache folder, checking its digest."""
+    if name not in DATA_SETS:
+        raise DataMissingError(f"unknown data set {name!r}: there are {', '.join(DATA_SETS)}")
+    known = DATA_SETS[name]
+    if known.url is None or known.md5 is None:
+        where = "It needs no fetching." if name == CLUB else how_to_get(name)
+        raise DataMissingError(f"data set {name!r} cannot be fetched. {where}")
+    target = cache_folder() / name / f"{name}.zip"
+    if target.is_file() and _md5(target) == known.md5:
+        return target
+    address = url or known.url
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkstemp(prefix=".part-", dir=target.parent)[1])
+    except OSError as error:
+        raise OutputError(f"cannot write to {target.parent}: {error}") from None
+    try:
+        _download(address, part, name, progress)
+        found = _md5(part)
+        if found != known.md5:
+            raise DataError(
+                f"{address} has the MD5 digest {found} instead of {known.md5}: it was damaged or "
+                "changed on the way; nothing was kept, try again"
+            )
+        part.replace(target)
+    except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+        raise DataMissingError(
+            f"cannot fetch {address}: {getattr(error, 'reason', None) or error}. On a machine that "
+            f"reaches it, download it and copy it to {target}"
+        ) from None
+    finally:
+        part.unlink(missing_ok=True)
+        if not any(target.parent.iterdir()):
+            target.parent.rmdir()
+    return target
+
+
+def _download(address: str, part: Path, name: str, progress: Progress) -> None:
+    with urllib.request.urlopen(address, timeout=30) as response, part.open("wb") as file:
+        total = int(response.headers.get("Content-Length") or 0)
+        done = 0
+        while chunk := response.read(1 << 20):
+            file.write(chunk)
+            done += len(chunk)
+            progress(f"fetching {name}", done, max(total, done))
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()

@@ -1,0 +1,192 @@
+"""MovieLens: the original files of 100K, 1M, 10M, 20M, 25M and latest, loose or archived."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+import polars as pl
+
+from discreet.data.scale import RatingScale
+from discreet.errors import DataError
+
+WHOLE_STARS = RatingScale(1, 5)
+HALF_STARS = RatingScale(0.5, 5)
+RATING_FILES = ("u.data", "ratings.dat", "ratings.csv")
+ITEM_FILES = ("u.item", "movies.dat", "movies.csv")
+CSV_HEADER = {"userId": "user", "movieId": "item"}
+_COLUMNS = ["user", "item", "rating", "timestamp"]
+# The order of u.item's flags is u.genre's, which every copy of the data set shares.
+_GENRES_100K = (
+    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary",
+    "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi",
+    "Thriller", "War", "Western",
+)  # fmt: skip
+_NO_GENRES = ("(no genres listed)", "unknown")
+
+
+def recognises_ratings(path: Path) -> bool:
+    """Whether path is a MovieLens ratings file, or a folder or archive that holds one."""
+    if path.name in ("u.data", "ratings.dat"):
+        return True
+    return _is_container(path) and _find(path, RATING_FILES) is not None
+
+
+def recognises_items(path: Path) -> bool:
+    """Whether path is a MovieLens item file, or a folder or archive that holds one."""
+    if path.name in ("u.item", "movies.dat"):
+        return True
+    return _is_container(path) and _find(path, ITEM_FILES) is not None
+
+
+def is_movielens_header(columns: Sequence[str]) -> bool:
+    """Whether a table has the header of ratings.csv or movies.csv."""
+    return set(CSV_HEADER) <= set(columns)
+
+
+def rename(frame: pl.DataFrame) -> pl.DataFrame:
+    """MovieLens' own column names to ours."""
+    both = [(old, new) for old, new in CSV_HEADER.items() if {old, new} <= set(frame.columns)]
+    if both:
+        old, new = both[0]
+        raise DataError(f"the table has both a column {old!r} and a column {new!r}: rename one")
+    return frame.rename({old: new for old, new in CSV_HEADER.items() if old in frame.columns})
+
+
+def split_genres(column: pl.Expr) -> pl.Expr:
+    """Text such as "Action|Comedy" as a list; no genre as an empty list."""
+    return (
+        column.fill_null("")
+        .str.split("|")
+        .list.eval(pl.element().filter(~pl.element().is_in(["", *_NO_GENRES])))
+    )
+
+
+def read_ratings(path: Path) -> tuple[pl.DataFrame, RatingScale]:
+    """The ratings as a frame, and the scale of the format."""
+    name, raw = _open(path, RATING_FILES)
+    if name == "u.data":
+        return _headless(raw, "\t", list(range(4))), WHOLE_STARS
+    if name == "ratings.csv":
+        types = dict.fromkeys(CSV_HEADER, pl.Int64())
+        return rename(pl.read_csv(io.BytesIO(raw), schema_overrides=types)), HALF_STARS
+    # Polars splits at one byte; "::" then leaves an empty column between every two.
+    frame = _headless(raw, ":", [0, 2, 4, 6])
+    # 1M and 10M share the name ratings.dat; only 10M has half stars, and its own folder name.
+    halves = frame["rating"].dtype.is_float() or _is_ten_million(path)
+    return frame, HALF_STARS if halves else WHOLE_STARS
+
+
+def read_items(path: Path) -> pl.DataFrame:
+    """The item table: item, title, year, genres."""
+    name, raw = _open(path, ITEM_FILES)
+    if name == "u.item":
+        frame = _items_100k(raw)
+    elif name == "movies.dat":
+        frame = _items_dat(raw)
+    else:
+        frame = rename(pl.read_csv(io.BytesIO(raw), schema_overrides={"title": pl.String}))
+        frame = frame.with_columns(split_genres(pl.col("genres")))
+    return frame.with_columns(
+        pl.col("title").str.extract(r"\((\d{4})\)\s*$", 1).cast(pl.Int16).alias("year")
+    ).select("item", "title", "year", "genres")
+
+
+def _headless(raw: bytes, separator: str, columns: list[int]) -> pl.DataFrame:
+    try:
+        frame = pl.read_csv(
+            io.BytesIO(raw),
+            separator=separator,
+            has_header=False,
+            columns=columns,
+            quote_char=None,
+            infer_schema_length=10_000,
+        )
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"not a MovieLens ratings file: expected lines such as "
+            f"'196{separator}242{separator}3{separator}881250949': {str(error).splitlines()[0]}"
+        ) from None
+    return frame.rename(dict(zip(frame.columns, _COLUMNS, strict=True)))
+
+
+def _items_100k(raw: bytes) -> pl.DataFrame:
+    rows = [line.split("|") for line in _text(raw).splitlines() if line]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 5 + len(_GENRES_100K):
+            raise DataError(f"u.item line {number} has {len(row)} fields instead of 24")
+    return pl.DataFrame(
+        {
+            "item": [int(row[0]) for row in rows],
+            "title": [row[1] for row in rows],
+            "genres": [
+                [g for g, flag in zip(_GENRES_100K[1:], row[6:], strict=True) if flag == "1"]
+                for row in rows
+            ],
+        },
+        schema_overrides={"genres": pl.List(pl.String)},
+    )
+
+
+def _items_dat(raw: bytes) -> pl.DataFrame:
+    lines = [line for line in _text(raw).splitlines() if line]
+    rows = [line.split("::") for line in lines]
+    for number, row in enumerate(rows, 1):
+        if len(row) != 3:
+            raise DataError(f"movies.dat line {number} is not 'item::title::genres': {row!r}")
+    return pl.DataFrame(
+        {
+            "item": [int(row[0]) for row in rows],
+            "title": [row[1] for row in rows],
+            "genres": [row[2] for row in rows],
+        }
+    ).with_columns(split_genres(pl.col("genres")))
+
+
+def _text(raw: bytes) -> str:
+    """10M and later are UTF-8, 100K and 1M are Latin-1."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _is_container(path: Path) -> bool:
+    return path.is_dir() or path.suffix.lower() == ".zip"
+
+
+def _is_ten_million(path: Path) -> bool:
+    places = [*path.parts[-2:]]
+    if path.suffix.lower() == ".zip":
+        places.append(_find(path, RATING_FILES) or "")
+    return any("ml-10m" in place.lower() for place in places)
+
+
+def _find(container: Path, names: Sequence[str]) -> str | None:
+    """The first of these files in a folder, or in an archive at any depth."""
+    if container.is_dir():
+        for name in names:
+            if (container / name).is_file():
+                return name
+        archives = sorted(container.glob("ml-*.zip"))
+        return next((a.name for a in archives if _find(a, names)), None)
+    try:
+        with zipfile.ZipFile(container) as archive:
+            inside = archive.namelist()
+    except (zipfile.BadZipFile, OSError) as error:
+        raise DataError(f"{container} is not a readable zip archive: {error}") from None
+    return next((m for n in names for m in inside if PurePosixPath(m).name == n), None)
+
+
+def _open(path: Path, names: Sequence[str]) -> tuple[str, bytes]:
+    """The plain name and the bytes of the file in path that is one of names."""
+    if not _is_container(path):
+        return path.name, path.read_bytes()
+    member = _find(path, names)
+    assert member is not None  # the caller has recognised the path
+    if path.is_dir():
+        return _open(path / member, names)
+    with zipfile.ZipFile(path) as archive:
+        return PurePosixPath(member).name, archive.read(member)

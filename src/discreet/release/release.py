@@ -1,0 +1,355 @@
+"""The release: the item side and its certificate, the only thing that leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.data.derived import looks_derived
+from discreet.data.ids import Id, Ids
+from discreet.data.items import Items
+from discreet.data.scale import RatingScale
+from discreet.errors import DataError, OutputError, ReleaseError, require_count
+from discreet.privacy import encoding
+from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.release.durable import make_room, put_in_place, stage
+from discreet.release.scoring import FoldIn, ItemScores, Own, fold_in, score_pairs, top_n
+from discreet.release.tallies import Tallies
+
+FORMAT = 1
+ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
+FILES = {ITEMS, MODEL, CERTIFICATE}
+_EFFECT, _FACTORS, _FAMILY = "_effect", "_factors", "_family_"
+_TALLIES = ("_against", "_in_favour", "_noise_variance")
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Public item values: a rating of item j is predicted as mean + effect_j + u . v_j.
+
+    The person's u is folded in from that person's own ratings; it is never part of a release.
+    """
+
+    items: Items
+    """The catalogue in canonical order, with what is publicly known of each item."""
+    mean: float
+    item_effects: Array
+    item_factors: Array
+    prior: Array
+    fold_in: FoldIn
+    scale: RatingScale
+    certificate: Certificate
+    factor_names: tuple[str, ...] = ()
+    """What the factors are, where they are more than numbers."""
+    families: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+    """For every grouping of the items the family of each, -1 for none."""
+    tallies: Tallies | None = None
+    """The noisy tallies behind mean and effects: what the next batch is added to."""
+
+    def __post_init__(self) -> None:
+        count, d = len(self.items), self.item_factors.shape[-1]
+        if self.item_effects.shape != (count,):
+            raise ReleaseError(f"{count} items need as many effects: got {self.item_effects.shape}")
+        if self.item_factors.shape != (count, d) or self.prior.shape != (d,):
+            raise ReleaseError(
+                f"{count} items need as many factor rows, and the prior as many entries as a row: "
+                f"got {self.item_factors.shape} and {self.prior.shape}"
+            )
+        if len(self.factor_names) not in (0, d):
+            raise ReleaseError(f"{d} factors need as many names: got {len(self.factor_names)}")
+        for name, codes in self.families.items():
+            if codes.shape != (count,) or not ((codes >= -1) & (codes < count)).all():
+                raise ReleaseError(f"the families by {name!r} do not fit {count} items")
+        if self.tallies is not None and len(self.tallies) != count:
+            raise ReleaseError(f"{count} items need as many tallies: got {len(self.tallies)}")
+        for name in ("item_effects", "item_factors", "prior"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ReleaseError(f"the release's {name} hold a number that is not finite")
+        constants = (self.mean, self.fold_in.ridge, self.fold_in.ridge_per_rating)
+        if not all(math.isfinite(c) for c in constants) or min(constants[1:]) < 0:
+            raise ReleaseError(f"the release's mean and ridges must be finite: got {constants}")
+
+    @property
+    def item_ids(self) -> Ids:
+        """The catalogue's ids in canonical order."""
+        return self.items.ids
+
+    @cached_property
+    def item_scores(self) -> ItemScores:
+        """The values that scoring needs."""
+        return ItemScores(
+            (self.mean + self.item_effects).astype(self.item_factors.dtype),
+            self.item_factors,
+            self.prior.astype(self.item_factors.dtype),
+            tuple(self.families.values()),
+        )
+
+    @cached_property
+    def typical_scores(self) -> NDArray[np.float64]:
+        """What somebody of whom nothing is known is predicted to think of every item."""
+        scores = self.item_scores.base + self.item_factors @ self.item_scores.prior
+        return np.asarray(scores, dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return (
+            f"Release({self.certificate.scheme}, {self.certificate.summary}: {len(self.items):,} "
+            f"items, {self.item_factors.shape[1]} factors, ratings {self.scale})"
+        )
+
+    def recommend(
+        self, my_items: Any = (), my_ratings: Any = (), n: int = 10, *, exclude_rated: bool = True
+    ) -> pl.DataFrame:
+        """The n best items for one person, from their own ratings: frame item, rank, score.
+
+        Items that the release does not know are passed over. Without any rating, the answer is
+        the same for everybody.
+        """
+        own = self._own(my_items, my_ratings)
+        table = self.recommend_rows(own, n, exclude_rated=exclude_rated, threads=1)
+        return table.drop("person")
+
+    def recommend_rows(
+        self, own: Own, n: int, *, exclude_rated: bool = True, threads: int | None = None
+    ) -> pl.DataFrame:
+        """`recommend` for many people at once: frame person (0, 1, ...), item, rank, score."""
+        require_count("n", n)
+        people = fold_in(self.item_scores, own, self.fold_in, threads)
+        who, best, score = top_n(
+            self.item_scores, people, own, n, exclude_rated=exclude_rated, threads=threads
+        )
+        return pl.DataFrame(
+            {
+                "person": who,
+                "item": self.item_ids.take(best),
+                "rank": np.arange(len(who)) - np.searchsorted(who, who) + 1,
+                "score": self.scale.clip(score),
+            }
+        )
+
+    def predict(
+        self, my_items: Any, my_ratings: Any, items: Any, *, clip: bool = True
+    ) -> NDArray[np.float64]:
+        """One person's predicted rating of each item; the mean for an item not in the release."""
+        person = fold_in(self.item_scores, self._own(my_items, my_ratings), self.fold_in, threads=1)
+        wanted = self.item_ids.rows(items)
+        scores = score_pairs(self.item_scores, person, np.zeros_like(wanted), wanted, threads=1)
+        predicted = np.where(wanted >= 0, scores, float(self.typical_scores.mean()))
+        return self.scale.clip(predicted) if clip else predicted
+
+    def _own(self, my_items: Any, my_ratings: Any) -> Own:
+        """One person's ratings as rows of the catalogue, checked by name."""
+        if isinstance(my_items, str):
+            raise DataError(f"items must come in a list: got {my_items!r}; write [{my_items!r}]")
+        ids: list[Id] = list(my_items)
+        try:
+            ratings = np.array([float(r) for r in my_ratings])
+        except (TypeError, ValueError) as error:
+            raise DataError(f"ratings must be numbers: {error}") from None
+        if len(ids) != len(ratings):
+            raise DataError(f"every item needs one rating: got {len(ids)} and {len(ratings)}")
+        if len(set(ids)) != len(ids):
+            twice = next(i for k, i in enumerate(ids) if i in ids[:k])
+            raise DataError(f"item {twice!r} is rated twice: keep one rating of it")
+        inside = (ratings >= self.scale.lo) & (ratings <= self.scale.hi)
+        if not inside.all():
+            k = int(np.argmin(inside))
+            raise DataError(
+                f"rating must be within the scale {self.scale}: got {ratings[k]:g} "
+                f"for item {ids[k]!r}"
+            )
+        rows = self.item_ids.rows(ids)
+        known = rows >= 0
+        return Own(np.array([0, known.sum()], dtype=np.int64), rows[known], ratings[known])
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the release; an old one at the same place is replaced whole or left whole."""
+        target = Path(folder).expanduser().resolve()
+        check_target(target)
+        staged = self.stage(target)
+        try:
+            put_in_place(staged, target)
+        except OSError:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
+        return target
+
+    def stage(self, target: Path) -> Path:
+        """Write the release to a temporary sibling of target, to be put in place later."""
+        return stage(self.files(), target)
+
+    def files(self) -> dict[str, bytes]:
+        """What a release folder holds, by name."""
+        columns = {_EFFECT: self.item_effects, _FACTORS: self.item_factors}
+        columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(self.families.values())}
+        if self.tallies is not None:
+            columns |= {name: getattr(self.tallies, name[1:]) for name in _TALLIES}
+        table = self.items.frame.with_columns(
+            pl.Series(name, values) for name, values in columns.items()
+        )
+        buffer = io.BytesIO()
+        table.write_ipc(buffer)
+        model = {
+            "format": FORMAT,
+            "scale": [self.scale.lo, self.scale.hi],
+            "mean": self.mean,
+            "prior": [float(p) for p in self.prior],
+            "factor_names": list(self.factor_names),
+            "families": list(self.families),
+            "shared_noise": None if self.tallies is None else self.tallies.shared_noise,
+            "fold_in": {
+                "ridge": self.fold_in.ridge,
+                "ridge_per_rating": self.fold_in.ridge_per_rating,
+            },
+        }
+        files = {ITEMS: buffer.getvalue(), MODEL: (json.dumps(model, indent=2) + "\n").encode()}
+        bound = self.certificate.with_digest(_digest(encoding.write(self.certificate), files))
+        return {**files, CERTIFICATE: encoding.write(bound).encode()}
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Release:
+        """Read a release, checking version, digest, shapes and finiteness; nothing is executed."""
+        source = Path(folder).expanduser()
+        if not source.is_dir():
+            raise ReleaseError(f"{source} is not a release: there is no such folder")
+        files = {name: _read(source, name) for name in (ITEMS, MODEL, CERTIFICATE)}
+        try:
+            return cls.from_files(files)
+        except (ReleaseError, DataError) as error:
+            raise ReleaseError(f"{source}: {error}") from None
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, bytes]) -> Release:
+        """A release from what its folder holds, with the same checks."""
+        text = files[CERTIFICATE].decode("utf-8", "replace")
+        certificate = encoding.read(text)
+        expected = _digest(text, {name: files[name] for name in (ITEMS, MODEL)})
+        if certificate.digest != expected:
+            raise ReleaseError(
+                "the files do not match the certificate's digest: they were changed or "
+                "damaged after the release was made; get it again from its publisher"
+            )
+        model = _model(files[MODEL])
+        families, shared_noise = model.pop("families"), model.pop("shared_noise")
+        known = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched)
+        return cls(**model, **known, certificate=_with_columns(certificate, known["items"]))
+
+
+def _with_columns(certificate: Certificate, items: Items) -> Certificate:
+    """A version that did not record columns, nor ask about them, published them all the same."""
+    made = certificate.provenance
+    if made.recorded:
+        return certificate
+    schema = {name: kind for name, kind in items.frame.schema.items() if name != "item"}
+    suspects = tuple(
+        name for name, kind in schema.items() if looks_derived(name, numbers=kind.is_numeric())
+    )
+    made = replace(
+        made,
+        columns=made.columns or tuple(schema),
+        suspects=tuple(name for name in suspects if name not in made.vouched),
+    )
+    return replace(certificate, provenance=made)
+
+
+def check_target(folder: str | Path) -> None:
+    """An error if a release cannot be saved there, or must not: found before any work is done."""
+    target = Path(folder).expanduser().resolve()
+    make_room(target, FILES).rmdir()
+    with suppress(ReleaseError):
+        if Release.load(target).certificate.variant == INCREMENTAL:
+            raise OutputError(
+                f"{target} holds a release that was published with a ledger, and later ones add to "
+                "it: publish there with that ledger (--ledger), or choose another folder"
+            )
+
+
+def _digest(certificate: str, files: dict[str, bytes]) -> str:
+    """Over a certificate's text, all but its digest, and the other files."""
+    digest = hashlib.sha256(encoding.without_digest(certificate).encode())
+    for name in sorted(files):
+        digest.update(hashlib.sha256(files[name]).digest())
+    return digest.hexdigest()
+
+
+def _read(source: Path, name: str) -> bytes:
+    try:
+        return (source / name).read_bytes()
+    except OSError as error:
+        raise ReleaseError(
+            f"{source} is not a whole release: cannot read {name}: {error}"
+        ) from None
+
+
+def _model(raw: bytes) -> dict[str, Any]:
+    try:
+        model = json.loads(raw)
+        if model["format"] != FORMAT:
+            raise ReleaseError(
+                f"the release has format {model['format']!r}, this version reads {FORMAT}; use "
+                "the version of discreet that wrote it"
+            )
+        return {
+            "scale": RatingScale(*map(float, model["scale"])),
+            "mean": float(model["mean"]),
+            "prior": np.array([float(p) for p in model["prior"]]),
+            "factor_names": tuple(str(name) for name in model["factor_names"]),
+            "families": [str(name) for name in model["families"]],
+            "shared_noise": model["shared_noise"],
+            "fold_in": FoldIn(
+                float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
+            ),
+        }
+    except ReleaseError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
+
+
+def _items(
+    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
+) -> dict[str, Any]:
+    try:
+        table = pl.read_ipc(io.BytesIO(raw))
+        effects = table[_EFFECT].cast(pl.Float64).to_numpy()
+        factors = table[_FACTORS].to_numpy()
+        families = {
+            name: table[f"{_FAMILY}{k}"].cast(pl.Int32).to_numpy()
+            for k, name in enumerate(family_names)
+        }
+        tallies = None
+        if shared_noise is not None:
+            against, in_favour = (table[n].cast(pl.Int64).to_numpy() for n in _TALLIES[:2])
+            variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
+            tallies = Tallies(against, in_favour, variance, bool(shared_noise))
+        public = [name for name in table.columns if not name.startswith("_")]
+        items = Items.as_published(
+            table.select(public), tuple(name for name in vouched if name in public)
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
+    if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):
+        raise ReleaseError(f"{ITEMS} holds no matrix of factors")
+    if not items.ids.values.equals(table["item"].cast(items.ids.values.dtype)):
+        raise ReleaseError(f"{ITEMS} is not in canonical order")
+    return {
+        "items": items,
+        "item_effects": effects,
+        "item_factors": factors,
+        "families": families,
+        "tallies": tallies,
+    }

@@ -1,0 +1,196 @@
+"""S3, recommend: from one person's own ratings and public item values alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.least_squares import gram, solve_rows
+from discreet.kernels.lists import add_family_scores, best_items, dot_pairs, score_people
+from discreet.kernels.threads import even_ranges, run_all, run_ranges, thread_count
+
+Array = NDArray[Any]
+FAMILY_SHRINK = 1.5
+"""A family's mean residual counts as if so many more ratings of it had been as predicted."""
+_BLOCK = 1 << 18
+"""How many scores a thread holds at once: they stay in its cache, however many people there are."""
+_TILE = 64
+"""A multiple of the rows and of the columns of every tile in `kernels.tiles`."""
+
+
+@dataclass(frozen=True)
+class FoldIn:
+    """The public constants of a person's ridge regression."""
+
+    ridge: float
+    ridge_per_rating: float = 0.0
+
+
+class ItemScores(NamedTuple):
+    """What is scored: score = base_j + u . v_j + what the person thinks of the item's families."""
+
+    base: Array
+    factors: Array
+    prior: Array
+    """The coefficients of somebody of whom nothing is known."""
+    families: tuple[NDArray[np.int32], ...] = ()
+    """For every grouping the family of each item, -1 for none."""
+
+
+class Own(NamedTuple):
+    """People's own ratings: person p rated items[ptr[p]:ptr[p+1]], by catalogue row."""
+
+    ptr: NDArray[np.int64]
+    items: NDArray[np.int32]
+    ratings: Array
+
+
+class People(NamedTuple):
+    """People as their own ratings show them; never part of a release."""
+
+    coefficients: Array
+    family_keys: tuple[Array, ...]
+    """For every grouping, person * (number of families) + family, in ascending order."""
+    family_effects: tuple[Array, ...]
+
+
+def typical_person(factors: Array, middle: float) -> Array:
+    """The smallest u with u . v_j as near as possible to the middle of the scale for every item.
+
+    A public stand-in for "the average person", where a model has no item effects: it is computed
+    from the released factors alone. Directions the items hardly use are left at zero.
+    """
+    d = factors.shape[1]
+    products = gram(factors.astype(np.float64))
+    target = middle * factors.sum(axis=0, dtype=np.float64)
+    ridge = 1e-3 * np.trace(products) / d
+    if ridge <= 0:
+        return np.zeros(d, dtype=factors.dtype)
+    return np.linalg.solve(products + ridge * np.eye(d), target).astype(factors.dtype)
+
+
+def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None = None) -> People:
+    """Each person's coefficients and family effects from their own ratings.
+
+    u_p = argmin sum_j (r_pj - base_j - u . v_j)^2 + (ridge + ridge_per_rating n_p) |u - prior|^2;
+    then, grouping by grouping, the sum of the residuals in a family over their number + 1.5.
+    """
+    dtype = item_scores.factors.dtype
+    ptr, items, ratings = own
+    typical = item_scores.base + item_scores.factors @ item_scores.prior
+    workers = thread_count(threads)
+    differences = solve_rows(
+        ptr, items, (ratings - typical[items]).astype(dtype), item_scores.factors, how.ridge,
+        how.ridge_per_rating, threads=workers,
+    )  # fmt: skip
+    coefficients = differences + item_scores.prior
+    if not item_scores.families:
+        return People(coefficients, (), ())
+    who = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    residual = (
+        ratings
+        - item_scores.base[items]
+        - _dots(coefficients, item_scores.factors, who, items, workers)
+    )
+    keys, effects = [], []
+    for codes in item_scores.families:
+        grouped = codes[items] >= 0
+        key, place = np.unique(
+            who[grouped] * _families(codes) + codes[items[grouped]], return_inverse=True
+        )
+        counts = np.bincount(place, minlength=len(key))
+        sums = np.bincount(place, weights=residual[grouped], minlength=len(key))
+        effect = sums / (counts + FAMILY_SHRINK)
+        residual[grouped] -= effect[place]
+        keys.append(key)
+        effects.append(effect)
+    return People(coefficients, tuple(keys), tuple(effects))
+
+
+def score_pairs(
+    item_scores: ItemScores, people: People, who: Array, what: Array, threads: int | None = None
+) -> NDArray[np.float64]:
+    """The score of every pair (who[k], what[k])."""
+    workers = thread_count(threads)
+    scores = item_scores.base[what].astype(np.float64)
+    scores += _dots(people.coefficients, item_scores.factors, who, what, workers)
+    for codes, keys, effects in zip(
+        item_scores.families, people.family_keys, people.family_effects, strict=True
+    ):
+        if len(keys) == 0:
+            continue
+        wanted = who.astype(np.int64) * _families(codes) + codes[what]
+        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        scores += np.where((codes[what] >= 0) & (keys[place] == wanted), effects[place], 0.0)
+    return scores
+
+
+def top_n(
+    item_scores: ItemScores,
+    people: People,
+    own: Own,
+    n: int,
+    *,
+    exclude_rated: bool = True,
+    threads: int | None = None,
+) -> tuple[Array, Array, Array]:
+    """The n best items for each person: (person, item, score), best first, ties by item order.
+
+    Somebody with fewer than n unrated items gets as many as there are.
+    """
+    count, items = len(people.coefficients), len(item_scores.base)
+    best = np.full((count, min(n, items)), -1, dtype=np.int32)
+    score = np.empty(best.shape, dtype=item_scores.factors.dtype)
+    rated = own.ptr if exclude_rated else np.zeros(count + 1, dtype=np.int64)
+    # The base is one more factor, of which everybody has one.
+    columns = np.zeros(
+        (item_scores.factors.shape[1] + 1, _whole_tiles(items)), item_scores.factors.dtype
+    )
+    columns[:-1, :items], columns[-1, :items] = item_scores.factors.T, item_scores.base
+
+    def rank(lo: int, hi: int) -> None:
+        scores = _score_block(item_scores, people, lo, hi, columns)
+        best_items(items, scores, rated[lo : hi + 1], own.items, best[lo:hi], score[lo:hi])
+
+    step = max(_TILE, _BLOCK // max(1, items) // _TILE * _TILE)
+    if items > 0:
+        blocks = [partial(rank, lo, min(lo + step, count)) for lo in range(0, count, step)]
+        run_all(blocks, thread_count(threads))
+    who, place = np.nonzero(best >= 0)
+    return who, best[who, place], score[who, place].astype(np.float64)
+
+
+def _score_block(
+    item_scores: ItemScores, people: People, lo: int, hi: int, columns: Array
+) -> Array:
+    """The scores of all items for the people lo..hi, padded to whole tiles."""
+    coefficients = np.column_stack([people.coefficients[lo:hi], np.ones(hi - lo, columns.dtype)])
+    scores = np.empty((_whole_tiles(hi - lo), columns.shape[1]), columns.dtype)
+    score_people(coefficients, columns, scores)
+    for codes, keys, effects in zip(
+        item_scores.families, people.family_keys, people.family_effects, strict=True
+    ):
+        size = _families(codes)
+        first, last = np.searchsorted(keys, [lo * size, hi * size])
+        table = np.zeros((hi - lo, size), dtype=scores.dtype)
+        table[keys[first:last] // size - lo, keys[first:last] % size] = effects[first:last]
+        add_family_scores(table, codes, scores)
+    return scores
+
+
+def _whole_tiles(count: int) -> int:
+    return -(-count // _TILE) * _TILE
+
+
+def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:
+    out = np.empty(len(who), dtype=V.dtype)
+    run_ranges(dot_pairs, even_ranges(len(who), workers), workers, who, what, U, V, out)
+    return out
+
+
+def _families(codes: NDArray[np.int32]) -> int:
+    return int(codes.max(initial=-1)) + 1

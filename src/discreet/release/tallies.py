@@ -1,0 +1,68 @@
+"""Tallies: noisy weighted votes for and against each item; released, and added up over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.ids import Ids
+from discreet.errors import ReleaseError
+
+ONE_VOTE = 1 << 20
+"""Votes are counted in integers, in units of 2^-20: sums then depend on no order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies:
+    """Per item of the catalogue: integer votes with noise, and how much noise there is."""
+
+    against: NDArray[np.int64]
+    in_favour: NDArray[np.int64]
+    noise_variance: NDArray[np.float64]
+    """Of either tally, in votes squared: public, it follows from t and the number of batches."""
+    shared_noise: bool = False
+    """Whether counts were public, so that both tallies carry the same noise, with opposite sign."""
+
+    def __post_init__(self) -> None:
+        shapes = {self.against.shape, self.in_favour.shape, self.noise_variance.shape}
+        if len(shapes) != 1 or len(self.against.shape) != 1:
+            raise ReleaseError(f"tallies need one number per item each: got shapes {shapes}")
+        if not (np.isfinite(self.noise_variance).all() and (self.noise_variance >= 0).all()):
+            raise ReleaseError("the noise variance of a tally must be finite and >= 0")
+
+    def __len__(self) -> int:
+        return len(self.against)
+
+    def votes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(A, B): votes against and in favour."""
+        return self.against / ONE_VOTE, self.in_favour / ONE_VOTE
+
+    def __add__(self, other: Tallies) -> Tallies:
+        """The tallies of two batches: votes and variances add up."""
+        if self.shared_noise != other.shared_noise:
+            raise ReleaseError("tallies under different neighbours cannot be added up")
+        return Tallies(
+            self.against + other.against,
+            self.in_favour + other.in_favour,
+            self.noise_variance + other.noise_variance,
+            self.shared_noise,
+        )
+
+    def over(self, own: Ids, catalogue: Ids) -> Tallies:
+        """The same tallies over a grown catalogue; a new item has no votes and no noise yet."""
+        place = catalogue.rows(own.values)
+        if len(place) and place.min() < 0:
+            gone = own.values[int(np.argmin(place))]
+            raise ReleaseError(
+                f"item {gone!r} of the previous release is not in the catalogue any more: a "
+                "catalogue may grow, but what was released stays"
+            )
+        against = np.zeros(len(catalogue), dtype=np.int64)
+        in_favour = np.zeros(len(catalogue), dtype=np.int64)
+        noise_variance = np.zeros(len(catalogue))
+        against[place] = self.against
+        in_favour[place] = self.in_favour
+        noise_variance[place] = self.noise_variance
+        return Tallies(against, in_favour, noise_variance, self.shared_noise)

@@ -1,0 +1,78 @@
+"""The bias-only baseline: overall mean, item effects, user effects; no privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.data.edges import require_inside
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.errors import require_nonnegative
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.progress import Progress, silent
+from discreet.release.release import Release
+from discreet.release.scoring import FoldIn
+from discreet.schemes.base import Array, FactorModel
+from discreet.schemes.certificates import recorded
+from discreet.schemes.pmf.pmf import over_catalogue, public_items
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bias:
+    """r is predicted as mean + item effect + user effect, each shrunk towards zero.
+
+    It is a factor model with one factor that is 1 for every item, so it folds in like any other.
+
+    >>> Bias().shrink_items
+    10.0
+    """
+
+    shrink_items: float = 10.0
+    shrink_users: float = 5.0
+    items: Items | None = None
+
+    def fit(
+        self,
+        ratings: Ratings,
+        spec: PrivacySpec | None = None,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> FactorModel:
+        """Average; a specification is accepted, for comparisons, and protects nobody."""
+        del spec, progress
+        require_nonnegative("shrink_items", self.shrink_items)
+        require_nonnegative("shrink_users", self.shrink_users)
+        data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
+        rating = data.rating.astype(np.float64)
+        mean = float(rating.mean()) if len(data) else data.scale.middle
+        item_effects = _shrunk_means(rating - mean, data.item, len(data.items), self.shrink_items)
+        residual = rating - mean - item_effects[data.item]
+        user_effects = _shrunk_means(residual, data.user, len(data.users), self.shrink_users)
+        made = recorded(
+            "bias", items=self.items, randomness=Randomness(seed), scheme="Bias", variant="means",
+            threshold_rule="none",
+        )  # fmt: skip
+        release = Release(
+            items=public_items(data, self.items),
+            mean=mean,
+            item_effects=item_effects,
+            item_factors=np.ones((len(item_effects), 1)),
+            prior=np.zeros(1),
+            fold_in=FoldIn(self.shrink_users),
+            scale=data.scale,
+            certificate=Certificate(made),
+        )
+        return FactorModel(release, data, user_effects[:, None])
+
+
+def _shrunk_means(values: Array, rows: Array, size: int, shrink: float) -> Array:
+    """Per row: the sum of its values over their number plus `shrink`."""
+    counts = np.bincount(rows, minlength=size)
+    sums = np.bincount(rows, weights=values, minlength=size)
+    return np.asarray(sums / np.maximum(counts + shrink, np.finfo(float).tiny))

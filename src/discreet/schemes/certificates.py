@@ -1,0 +1,55 @@
+"""Recording: what every scheme's provenance has in common, taken from what the fit was given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from discreet.data.items import Items
+from discreet.data.ratings import RatingsSource
+from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.privacy.history import History
+from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Catalogue, Provenance
+from discreet.privacy.spec import PrivacySpec
+from discreet.privacy.theorems import THEOREMS
+from discreet.release.release import Release
+
+
+def recorded(
+    theorem: str,
+    *,
+    items: Items | None,
+    randomness: Randomness,
+    spec: PrivacySpec | None = None,
+    data: RatingsSource | None = None,
+    threshold: float | None = None,
+    **facts: Any,
+) -> Provenance:
+    """Provenance of a fit: the theorem's name, what the fit was given, and the scheme's facts."""
+    given: dict[str, Any] = {"threshold": threshold, **facts}
+    if spec is not None:
+        given["levels"] = levels = spec.on_offer
+        if data is not None and data.has_levels and not spec.reads_column:
+            words = f"{levels.words}, in place of the levels that the table has"
+            given["levels"] = replace(levels, words=words)
+        if threshold is not None:
+            given["served"] = min(threshold, spec.max_level)
+    given["catalogue"] = Catalogue.RATED if items is None else Catalogue.GIVEN
+    if items is not None:
+        given |= {"columns": tuple(items.frame.columns[1:]), "vouched": items.vouched}
+    return Provenance(theorem=THEOREMS[theorem], entropy=randomness.entropy, **given)
+
+
+def certified(
+    made: Provenance, history: History | None = None, before: Release | None = None
+) -> Certificate:
+    """The certificate; with a ledger's history, that of all its releases together.
+
+    A release that adds to another promises no more than that did.
+    """
+    if history is None:
+        return Certificate(made)
+    over_time = THEOREMS["incremental"]
+    made = replace(made, variant=INCREMENTAL, theorem=over_time, history=history)
+    return Certificate(made if before is None else made.after(before.certificate.provenance))

@@ -1,0 +1,1 @@
+"""Chorus: budgets, noisy rounds, and the directions they show; `scheme` puts them together."""

@@ -1,0 +1,232 @@
+"""Chorus after the noise: item directions from noisy rounds; released and public values alone."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.features import Features
+from discreet.data.ids import Ids
+from discreet.release.release import Release
+from discreet.schemes.effects import (
+    ERROR_VARIANCE,
+    FACTOR,
+    Directions,
+    Effects,
+    popularity,
+    standardised,
+)
+
+# Public constants, the same for every data set (in units of a quarter of the scale).
+FIRST_SIZE = 0.03
+"""The prior variance of a person's coefficient for the strongest factor."""
+_VOICE = 0.3
+"""E|u|^2, for how much chance there is in a sum of voices."""
+_MEMORY, _FADE = 3, 0.5
+"""So many rounds are combined, each older one counting half as much."""
+_NOISE_GROUPS = 32
+"""Of items, for empirical Bayes: as good as 128."""
+_EM_STEPS, _LEAST = 3, 0.1
+"""EM begins with no direction below a tenth of the mean; more steps predict no better."""
+_RANK = 1e-12
+"""Directions that were fed in twice count once."""
+
+Array = NDArray[Any]
+
+
+def first_directions(
+    effects: Effects,
+    features: Features,
+    d: int,
+    rng: np.random.Generator,
+    before: Directions | None = None,
+) -> Array:
+    """What is known before any round: an earlier release's directions; else effect, popularity and
+    public features; random where that is not enough."""
+    c = effects.counts
+    if before is not None:
+        z = before.z[:, :d]
+        return np.column_stack([z, rng.standard_normal((len(z), d - z.shape[1]))])
+    known = [effects.item_effects, popularity(c), *features.numbers.values()]
+    known += list(features.flags.values())
+    F = np.column_stack([standardised(x, c) for x in known])
+    if F.shape[1] > d:
+        return np.asarray(F @ rng.standard_normal((F.shape[1], d)) / np.sqrt(d))
+    return np.column_stack([F, rng.standard_normal((len(F), d - F.shape[1]))])
+
+
+def _mean(values: Array, weights: Array) -> Any:
+    """The weighted mean of rows, as one product."""
+    return weights @ values / weights.sum()
+
+
+def within_the_ball(z: Array, counts: Array) -> Array:
+    """Rows of a root-mean-square norm of 1 over ratings, none longer than 1."""
+    squares, c = np.einsum("jk,jk->j", z, z), counts + 1e-9
+    typical = np.sqrt(max((c * squares).sum() / c.sum(), 1e-12))
+    return np.asarray(z / np.maximum(typical, np.sqrt(squares))[:, None])
+
+
+class DirectionEstimator:
+    """Hears one released round after the other, and tells the best directions that the last show.
+
+    `counts` are in the rounds' own weights; `clip` is X and `weight_ratio` E[w^2]/E[w]. Only items
+    with a count are heard; large arrays hold a row for each, in the order of their noise, and are
+    kept from round to round.
+    """
+
+    def __init__(self, counts: Array, factors: int, clip: float, weight_ratio: float) -> None:
+        heard = np.flatnonzero(counts > 0.5)
+        self.items = heard[np.argsort(-counts[heard], kind="stable")]
+        self.c = counts[self.items]
+        self.total = self.c.sum()
+        self.chance = 0.5 * clip**2 * _VOICE * weight_ratio / factors
+        # Items with nearly the same noise: what is computed of them stays in a cache, and unless
+        # they are very many, their products wake no threads of the linear algebra's own.
+        ends = len(heard) * np.arange(_NOISE_GROUPS + 1) // _NOISE_GROUPS
+        self.groups = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
+        self.rounds, self.d = 0, factors
+        self.shown = np.empty((len(heard), _MEMORY * factors))
+        self.t = np.empty_like(self.shown)
+
+    def update(self, sums: Array, sigma: float, fed: Array) -> Directions:
+        """One more round: item sums, the noise on them, and the directions that were fed in."""
+        d = self.d
+        if not len(self.items):
+            return Directions(np.zeros(fed.shape), np.zeros(d))
+        # Each round takes the place of the oldest one.
+        k, count = self.rounds % _MEMORY, min(self.rounds + 1, _MEMORY)
+        self.rounds += 1
+        newest = slice(k * d, (k + 1) * d)
+        np.divide(sums[self.items], (sigma * self.c)[:, None], out=self.shown[:, newest])
+        R = 1 / self.c**2 + self.chance / sigma**2 / self.c
+        t = self.t[:, : count * d]
+        Q, doubt = self._posterior(self.shown[:, : count * d], R, t)
+        mean, covariance, with_fed, of_fed = self._moments(t, fed)
+        fade = np.repeat(_FADE ** ((k - np.arange(count)) % count), d)
+        axes = fade[:, None] * _whitening(fade[:, None] * (Q @ covariance @ Q.T) * fade, d)
+        turned = Q.T @ axes
+        # How much of a person's taste each direction explains, from this round's sums: what was fed
+        # in is first written in terms of the directions, by least squares over ratings.
+        A = np.linalg.lstsq(of_fed, with_fed @ turned, rcond=_RANK)[0]
+        values, P = _strongest_first(sigma * turned.T @ covariance @ Q[newest].T @ A)
+        # A direction of variance 1 of which the share `true` is signal: a taste for the signal is a
+        # taste for the direction times the root of that share.
+        true = 1 / (1 + np.einsum("ik,ij,jk->k", P, axes.T @ doubt @ axes, P))
+        turned = turned @ P
+        z = np.empty(fed.shape)
+        z[:] = -mean @ turned  # an item that nobody was heard for is as its prior says, t = 0
+        for group in self.groups:
+            z[self.items[group]] += t[group] @ turned
+        return Directions(z, FIRST_SIZE * true * values / max(values[0], 1e-12))
+
+    def _posterior(self, Y: Array, R: Array, t: Array) -> tuple[Array, Array]:
+        """The true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM, are g + Q t_j.
+
+        Writes t. Q, and the rows' covariance around these means on average over ratings.
+        """
+        g = _mean(Y, 1 / R)
+        # In a group the noise is taken to be the same, and then the sum of squares is all that EM
+        # needs to know: with a group for every item it would be exact.
+        squares = np.empty((len(self.groups), len(g), len(g)))
+        for square, group in zip(squares, self.groups, strict=True):
+            x = np.subtract(Y[group], g, out=t[group])
+            np.matmul(x.T, x, out=square)
+        r = np.array([R[group].mean() for group in self.groups])
+        sizes = np.array([group.stop - group.start for group in self.groups])
+        values, Q = _eigen(_spread(squares, r, sizes, _first_spread(squares, r, sizes)))
+        share = np.zeros(len(g))
+        for group in self.groups:
+            shares = values / (values + R[group, None])
+            np.multiply(t[group] @ Q, shares, out=t[group])
+            share += self.c[group] @ shares
+        return Q, np.asarray(Q * (values * (1 - share / self.total)) @ Q.T)
+
+    def _moments(self, t: Array, fed: Array) -> tuple[Array, Array, Array, Array]:
+        """Over ratings: t's mean and covariance, that of what was fed in with t, and its square."""
+        d, width = self.d, t.shape[1]
+        # Without its mean: what no t explains is then nothing, not a difference of large numbers.
+        level = _mean(fed := fed[self.items], self.c)
+        squares, with_fed, of_fed = (np.zeros(s) for s in ((width, width), (d, width), (d, d)))
+        mean = np.zeros(width)
+        for group in self.groups:
+            rows, beside, c = t[group], fed[group] - level, self.c[group, None]
+            weighted = c * rows
+            mean += self.c[group] @ rows
+            squares += weighted.T @ rows
+            with_fed += beside.T @ weighted
+            of_fed += (c * beside).T @ beside
+        mean /= self.total
+        covariance = squares / self.total - np.outer(mean, mean)
+        of_fed += self.total * np.outer(level, level)
+        return mean, covariance, with_fed, of_fed
+
+
+def released_directions(release: Release, catalogue: Ids, effects: Effects) -> Directions | None:
+    """The directions in an earlier release, over a catalogue that may have grown since."""
+    own = [k for k, name in enumerate(release.factor_names) if name.startswith(FACTOR)]
+    if not own:
+        return None
+    columns = np.zeros((len(catalogue), len(own)))
+    columns[catalogue.rows(release.item_ids.values)] = release.item_factors[:, own]
+    columns /= np.sqrt(release.fold_in.ridge / ERROR_VARIANCE)
+    sizes = _mean(columns**2, effects.counts + 1e-9)
+    return Directions(columns / np.sqrt(np.maximum(sizes, 1e-12)), sizes)
+
+
+def more_telling(found: Directions, before: Directions | None) -> Directions:
+    """Those which explain more of a person's taste: a small batch is noisier than a large one."""
+    return found if before is None or found.sizes.sum() > before.sizes.sum() else before
+
+
+def _first_spread(squares: Array, r: Array, sizes: Array) -> Array:
+    """Omega by moments: the squares less the noise in them.
+
+    A group counts as far as its squares tell of Omega, whose size is guessed from the best first.
+    """
+    d, size = len(squares[0]), 0.0
+    for _ in range(2):
+        weights = 1 / (r + size) ** 2
+        noise = weights @ (sizes * r) / (weights @ sizes)
+        moments = np.tensordot(weights, squares, 1) / (weights @ sizes) - noise * np.eye(d)
+        size = max(np.trace(moments) / d, 1e-12)
+    values, Q = np.linalg.eigh(moments)
+    return np.asarray(Q * np.maximum(values, _LEAST * size) @ Q.T)
+
+
+def _spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
+    """Omega of rows N(0, Omega) + N(0, r_g I), by EM from a first guess.
+
+    Of every group g of rows their sum of squares, noise and number.
+    """
+    d = len(Omega)
+    for _ in range(_EM_STEPS):
+        values, Q = _eigen(Omega)
+        share = values / (values + r[:, None])
+        half = (squares.reshape(-1, d) @ Q).reshape(squares.shape)
+        whole = (half.swapaxes(1, 2).reshape(-1, d) @ Q).reshape(squares.shape)
+        explained = np.einsum("ga,gab,gb->ab", share, whole, share)
+        left = np.diag(sizes @ (values * (1 - share)))
+        Omega = Q @ ((explained + left) / sizes.sum()) @ Q.T
+    return Omega
+
+
+def _eigen(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues, none below a hair above zero, and vectors."""
+    values, Q = np.linalg.eigh(matrix)
+    return np.maximum(values, 1e-12), Q
+
+
+def _strongest_first(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues of the symmetric part, largest first and none below zero, and vectors."""
+    values, P = np.linalg.eigh((matrix + matrix.T) / 2)
+    return np.maximum(values[::-1], 0.0), P[:, ::-1]
+
+
+def _whitening(covariance: Array, d: int) -> Array:
+    """The d strongest principal axes, scaled so that each has variance 1."""
+    values, Q = _eigen(covariance)
+    return np.asarray(Q[:, : -d - 1 : -1] / np.sqrt(values[: -d - 1 : -1]))

@@ -1,0 +1,302 @@
+"""DP-PMF and PDP-PMF, the paper's schemes (Algorithms 1 and 2), in three variants of one idea."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.data.edges import require_inside
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.data.scale import RatingScale
+from discreet.errors import (
+    ParameterError,
+    SpecError,
+    require_choice,
+    require_count,
+    require_nonnegative,
+    require_positive,
+)
+from discreet.kernels.gradients import project_rows
+from discreet.kernels.least_squares import solve_huber
+from discreet.kernels.threads import row_ranges, run_ranges, thread_count
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import (
+    DATA_THRESHOLDS,
+    Threshold,
+    check_threshold,
+    resolve_threshold,
+    sample,
+)
+from discreet.privacy.provenance import Neighbours
+from discreet.privacy.spec import PrivacySpec, require_spec
+from discreet.progress import Progress, silent
+from discreet.schemes.base import FactorModel, TracePoint
+from discreet.schemes.certificates import recorded
+from discreet.schemes.pmf.als import alternate, solve_side
+from discreet.schemes.pmf.gradient import GradientSteps, unit_rows
+from discreet.schemes.pmf.pmf import DTYPES, factor_release, over_catalogue, unit_ball_fold_in
+
+VARIANTS = ("printed", "stated", "repaired")
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPPMF:
+    """DP-PMF: train people's factors without privacy, keep them, and perturb the items' objective.
+
+    `variant="printed"` is Algorithm 2 to the letter: k2 passes with fresh noise in every step.
+    `"stated"` is Theorem 1 to the letter: one noise vector per item and the exact minimiser.
+    `"repaired"` is what objective perturbation needs to be true given U: a Huber loss of slope
+    kappa, regularisation that bounds the Jacobian, noise for what is left of the budget.
+
+    >>> DPPMF(variant="stated").k1
+    50
+    """
+
+    variant: str = "printed"
+    factors: int = 20
+    solver: str = "gradient"
+    """How people's factors are trained: the paper's "gradient", or "als" and a projection."""
+    gamma: float = 50.0
+    k1: int = 50
+    k2: int = 50
+    lambda_u: float = 0.01
+    lambda_v: float | None = None
+    """0.01, but for `repaired` the least that leaves half of the budget: 1/(e^(t/2) - 1)."""
+    kappa: float | None = None
+    """Slope of the Huber loss (`repaired` only): a quarter of the scale by default."""
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    initial: str = "signed"
+    dtype: str = "float32"
+    items: Items | None = None
+    threads: int | None = None
+
+    def fit(
+        self,
+        ratings: Ratings,
+        spec: PrivacySpec | None = None,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> FactorModel:
+        """Train at one level for everybody: the smallest that the specification offers."""
+        self.check()
+        if spec is not None:
+            require_spec(spec)
+        if spec is None or spec.min_level is None:
+            raise SpecError(
+                "DP-PMF needs one level for everybody: give PrivacySpec.uniform(0.1), or a "
+                "specification that declares its smallest level (min_level)"
+            )
+        data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
+        spec.levels(data)  # refuses a level below the declared smallest
+        t = float(spec.min_level)
+        return self._perturbed(data, data, t, t, spec, Randomness(seed), progress)
+
+    personal: ClassVar[bool] = False
+    """Whether every rating is served at its own level."""
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range or do not go together."""
+        require_choice("variant", self.variant, VARIANTS)
+        require_choice("solver", self.solver, ("gradient", "als"))
+        require_choice("initial", self.initial, ("signed", "nonnegative"))
+        require_choice("dtype", self.dtype, DTYPES)
+        require_choice("neighbours", self.neighbours, tuple(Neighbours))
+        for name in ("factors", "k1", "k2"):
+            require_count(name, getattr(self, name))
+        require_positive("gamma", self.gamma)
+        require_nonnegative("lambda_u", self.lambda_u)
+        if self.lambda_v is not None:
+            require_positive("lambda_v", self.lambda_v)
+        if self.kappa is not None:
+            require_positive("kappa", self.kappa)
+
+    def sensitivity(self, scale: RatingScale) -> float:
+        """Delta of Theorem 1, and of the Remark for replaced values."""
+        return scale.largest if self.neighbours == Neighbours.ADD_REMOVE else scale.span
+
+    def _perturbed(
+        self, data: Ratings, used: Ratings, t: float, chosen: Threshold,
+        spec: PrivacySpec, randomness: Randomness, progress: Progress,
+    ) -> FactorModel:  # fmt: skip
+        """S2 on the records in `used`; the model knows everybody's own records in `data`."""
+        centre = data.scale.middle if self.variant == "repaired" else 0.0
+        # The non-private first phase; the printed scheme goes on from its item factors.
+        steps = GradientSteps(
+            used, self.gamma, randomness.training, DTYPES[self.dtype], self.threads, centre
+        )
+        U, V, trace = self._people(used, steps, centre, randomness, progress)
+        if self.variant == "printed":
+            scale = self.sensitivity(data.scale) / t
+            lambda_v = self.ridge(t)
+            V = steps.perturb(U, V, lambda_v, scale, self.k2, randomness, progress)
+            trace = tuple(steps.trace)
+        elif self.variant == "stated":
+            V = self.minimise(used, U, t, randomness)
+        else:
+            V = self._minimise_huber(used, U, t, centre, randomness)
+        certificate = self.certificate(spec, chosen, randomness)
+        fold_in = unit_ball_fold_in(data.scale, self.factors)
+        release = factor_release(data, self.items, V, fold_in, certificate, mean=centre)
+        return FactorModel(release, data, U.astype(V.dtype, copy=False), trace, self.threads)
+
+    def _people(
+        self, used: Ratings, steps: GradientSteps, centre: float,
+        randomness: Randomness, progress: Progress,
+    ) -> tuple[Array, Array, tuple[TracePoint, ...]]:  # fmt: skip
+        if self.solver == "gradient":
+            U, V = steps.start(self.factors, self.initial)
+            lambda_v = 0.01 if self.lambda_v is None else self.lambda_v
+            U, V = steps.train(U, V, self.lambda_u, lambda_v, self.k1, progress)
+            return U, V, tuple(steps.trace)
+        V = unit_rows(randomness.training, len(used.items), self.factors, self.initial)
+        U, V, trace = alternate(
+            used, V.astype(DTYPES[self.dtype]), (0.05, 0.05),
+            centre=centre, weighted=True, sweeps=10, threads=self.threads, progress=progress,
+        )  # fmt: skip
+        project_rows(0, len(U), U)
+        return U, V, trace
+
+    def ridge(self, t: float) -> float:
+        """lambda_v, as given or by default."""
+        if self.lambda_v is not None:
+            return self.lambda_v
+        return 1 / math.expm1(t / 2) if self.variant == "repaired" else 0.01
+
+    def minimise(self, used: Ratings, U: Array, t: float, randomness: Randomness) -> Array:
+        """The exact minimiser of objective (7): a ridge regression per item, shifted by noise."""
+        eta = randomness.spherical(len(used.items), self.factors, self.sensitivity(used.scale) / t)
+        order = used.by_item
+        return solve_side(
+            order, order.values.astype(np.float64), U.astype(np.float64), self.ridge(t),
+            linear=eta, threads=thread_count(self.threads),
+        )  # fmt: skip
+
+    def _minimise_huber(
+        self, used: Ratings, U: Array, t: float, centre: float, randomness: Randomness
+    ) -> Array:
+        """One record moves the gradient by at most kappa and log det of the Hessian by the rest."""
+        ridge, kappa = self.ridge(t), self._slope(used.scale)
+        left = t - math.log1p(1 / ridge)
+        if left <= 0:
+            raise ParameterError(
+                f"lambda_v = {ridge:g} leaves nothing of t for the noise: it must be above "
+                f"1/(e^t - 1) = {1 / math.expm1(t):g}"
+            )
+        moved = kappa
+        if self.neighbours == Neighbours.REPLACE:
+            moved = min(2 * kappa, used.scale.span)
+        eta = randomness.spherical(len(used.items), self.factors, moved / left)
+        order, workers = used.by_item, thread_count(self.threads)
+        U64 = U.astype(np.float64)
+        project_rows(0, len(U64), U64)  # rounding to 32 bits may leave a row a hair outside
+        V, residual = np.empty_like(eta), np.empty(len(eta))
+        run_ranges(
+            solve_huber, row_ranges(order.ptr, workers), workers,
+            order.ptr, order.cols, order.values.astype(np.float64) - centre, U64,
+            ridge, kappa, eta, V, residual,
+        )  # fmt: skip
+        if not residual.max() < 1e-9:
+            raise ArithmeticError("Newton's method did not reach the minimum of an item")
+        return V
+
+    def _slope(self, scale: RatingScale) -> float:
+        return scale.span / 4 if self.kappa is None else self.kappa
+
+    def certificate(
+        self, spec: PrivacySpec, chosen: Threshold, randomness: Randomness
+    ) -> Certificate:
+        """What a release promises; `chosen` is t, or how it was computed, which is no secret."""
+        parameters: dict[str, str | int | float] = {
+            name: getattr(self, name) for name in ("factors", "gamma", "k1", "lambda_u", "solver")
+        }
+        if self.variant == "printed":
+            parameters["k2"] = self.k2
+        usual = "1/(e^(t/2) - 1)" if self.variant == "repaired" else 0.01
+        parameters["lambda_v"] = usual if self.lambda_v is None else self.lambda_v
+        if self.variant == "repaired":
+            parameters["kappa"] = "span/4" if self.kappa is None else self.kappa
+        declared = None if isinstance(chosen, str) else chosen
+        made = recorded(
+            self._theorem(chosen), items=self.items, spec=spec, randomness=randomness,
+            scheme="PDP-PMF" if self.personal else "DP-PMF", variant=self.variant,
+            neighbours=self.neighbours, threshold=declared,
+            threshold_rule="declared" if declared else f"{chosen} of the training levels",
+            personalisation="sample" if self.personal else "none: one level for everybody",
+            coins=self.personal, parameters=parameters,
+            sampler="uniform direction times Gamma(d), in 64-bit floating point",
+        )  # fmt: skip
+        return Certificate(made)
+
+    def _theorem(self, chosen: Threshold) -> str:
+        replaced = self.neighbours == Neighbours.REPLACE
+        if self.variant == "repaired":
+            if chosen in DATA_THRESHOLDS:
+                return "paper-data-threshold"
+            return "paper-repaired-replace" if replaced else "paper-repaired"
+        twice = replaced and self.personal  # for a replaced value the paper claims 2 epsilon
+        return f"pdp-{self.variant}-replace" if twice else f"paper-{self.variant}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PDPPMF(DPPMF):
+    """PDP-PMF: Algorithm 1 keeps each rating with its own probability, then DP-PMF at level t.
+
+    >>> PDPPMF(threshold=0.5).threshold
+    0.5
+    """
+
+    threshold: Threshold | None = None
+    """t: a number, or the paper's "mean" or "max" over the training levels, which are never
+    proven. By default "mean" as in the paper; for `repaired` the largest level offered."""
+    personal: ClassVar[bool] = True
+
+    def fit(
+        self,
+        ratings: Ratings,
+        spec: PrivacySpec | None = None,
+        *,
+        seed: int | None = None,
+        progress: Progress = silent,
+    ) -> FactorModel:
+        """Train with each rating at its own level; without a specification, the table's column."""
+        self.check()
+        spec = require_spec(spec or PrivacySpec.column())
+        data = over_catalogue(ratings, self.items)
+        require_inside(ratings, self.items)
+        levels = spec.levels(data)
+        threshold = self.chosen_threshold(spec)
+        t = resolve_threshold(threshold, levels)
+        randomness = Randomness(seed)
+        used = sample(data, levels, t, randomness, threads=self.threads)
+        return self._perturbed(data, used, t, threshold, spec, randomness, progress)
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range or do not go together."""
+        super().check()
+        if self.threshold is not None:
+            check_threshold(self.threshold)
+        if self.variant == "repaired" and self.neighbours == Neighbours.REPLACE:
+            raise ParameterError(
+                "PDP-PMF 'repaired' goes with add/remove neighbours only: sampling amplifies "
+                "nothing for a mechanism that is private only when values are replaced"
+            )
+
+    def sensitivity(self, scale: RatingScale) -> float:
+        """Delta of Theorem 1."""
+        # The Remark's 2 epsilon for a replaced value needs Theorem 1's Delta for both.
+        return scale.largest
+
+    def chosen_threshold(self, spec: PrivacySpec) -> Threshold:
+        """t, or how it follows from the levels."""
+        if self.threshold is not None:
+            return self.threshold
+        return spec.max_level if self.variant == "repaired" else "mean"

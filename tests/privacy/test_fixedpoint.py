@@ -1,0 +1,237 @@
+"""docs/proofs/fixedpoint.md in exact arithmetic: weights, people, coins, accounting, the ledger."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.privacy import accounting, fixedpoint
+from discreet.privacy.accounting import delta_at_most, gaussian_mu, gaussian_weights
+from discreet.privacy.fixedpoint import GRID_DELTA, GRID_EPSILON, GRID_TAIL, LARGEST_EPSILON
+from discreet.privacy.lifetime import Spends
+from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import (
+    inclusion_probability,
+    keep_records,
+    share_among_own,
+    weigh,
+)
+from discreet.release.tallies import ONE_VOTE
+from tests.conftest import random_ratings
+
+mp.mp.dps = 60
+LEVELS = st.floats(1e-9, 200)
+COINS = 2**52
+TAIL = Fraction(198, 10)
+"""K of the page, in deviations."""
+
+
+def just_below(exact: Any) -> float:
+    """The largest float below an exact number: where rounding up does the most harm."""
+    found = float(exact)
+    while mp.mpf(found) >= exact:
+        found = math.nextafter(found, 0.0)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("computed", "exact", "lo", "hi", "units"),
+    [
+        (np.exp, mp.exp, -40, 0, 4),
+        (np.expm1, mp.expm1, -100, -1e-9, 4),
+        (np.sqrt, mp.sqrt, 1, 1e9, 4),
+        (math.erfc, mp.erfc, -6, 20, 8),
+        (math.exp, mp.exp, -600, 130, 4),
+        (math.log, mp.log, 1e-9, 1, 4),
+    ],
+)
+def test_functions_err_by_no_more_than_is_assumed(
+    computed: Callable[[Any], Any], exact: Callable[[Any], Any], lo: float, hi: float, units: int
+) -> None:
+    """#what-is-assumed, measured on this machine at 500 points, in units of the last place."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(lo, hi, 500)
+    found = [
+        float(v) for v in (computed(x) if isinstance(computed, np.ufunc) else map(computed, x))
+    ]
+    for point, value in zip(x, found, strict=True):
+        true = exact(mp.mpf(float(point)))
+        assert abs(mp.mpf(value) / true - 1) <= units * mp.mpf(2) ** -52
+
+
+@given(LEVELS, LEVELS, st.integers(1, ONE_VOTE))
+def test_a_weight_is_never_above_its_level_s_share(epsilon: float, t: float, unit: int) -> None:
+    """#weights: W <= N min(1, eps/t), also where eps lies just below a multiple of t/N."""
+    close = just_below(mp.mpf(unit) * mp.mpf(t) / ONE_VOTE)
+    for level in (epsilon, close, t, math.nextafter(t, 0.0)):
+        units = int(weigh(np.array([level]), t)[0])
+        assert Fraction(units, ONE_VOTE) <= min(Fraction(1), Fraction(level) / Fraction(t))
+    assert weigh(np.array([t]), t)[0] == ONE_VOTE
+
+
+@given(st.integers(1, 40), st.integers(1, ONE_VOTE), st.floats(0.01, 50), st.sampled_from([1, 2]))
+def test_a_person_s_units_never_exceed_the_person_s_weight(
+    n: int, unit: int, t: float, norm: int
+) -> None:
+    """#people: n W <= N V omega, or n W^2 <= (N V omega)^2, as integers."""
+    votes = 256 if norm == 1 else 16
+    # A level for which N V omega/n^(1/norm) lies just below a whole number.
+    ratio = mp.mpf(unit) * mp.root(n, norm) / ONE_VOTE / votes
+    level = just_below(min(ratio, mp.mpf(1)) * mp.mpf(t))
+    ratings = random_ratings(1, n, n, seed=0)
+    omega = np.minimum(1.0, np.full(n, level) / t)
+    units = share_among_own(ratings, omega, votes, norm)
+    exact = votes * ONE_VOTE * min(Fraction(1), Fraction(level) / Fraction(t))
+    assert sum(int(u) ** norm for u in units) <= exact**norm
+
+
+def inclusions(t: float) -> tuple[list[int], list[float]]:
+    """Levels for which pi lies just below k/2^52: k and the level of each."""
+    top = mp.expm1(mp.mpf(t))
+    ks = sorted({*range(1, 60), *(2**j - 1 for j in range(6, 53))})
+    return ks, [just_below(mp.log1p(mp.mpf(k) / COINS * top)) for k in ks]
+
+
+@pytest.mark.parametrize("t", [0.1, 1.0, 5.3, 20.0, 33.0, 33.7, 36.5, 40.0, 100.0, 128.0])
+def test_a_coin_never_keeps_a_record_too_often(t: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """#coins: of 2^52 coins at most 2^52 pi keep a record, for the exact pi."""
+    ks, levels = inclusions(t)
+    ratings = random_ratings(len(ks), 1, len(ks), seed=0)
+    coins = (np.array(ks) - 1.0) * 2.0**-52
+    monkeypatch.setattr(
+        "discreet.privacy.personalise.pair_uniforms", lambda *_, **__: coins[:, None]
+    )
+    kept = keep_records(ratings, inclusion_probability(np.array(levels), t), Randomness(0))
+    # pi < k/2^52, so coin k - 1, of which there are k up to it, must not keep it.
+    assert not kept.any()
+
+
+def test_only_a_level_of_t_is_certain_to_be_kept() -> None:
+    """#coins: an exact pi below 1 is not answered as 1."""
+    for t in np.random.default_rng(0).uniform(0.01, 3, 2000):
+        near = inclusion_probability(np.array([math.nextafter(t, 0.0), t]), t)
+        assert near[0] < 1 == near[1]
+
+
+def tail(x: Any) -> Any:
+    """P(N > x)."""
+    return mp.erfc(x / mp.sqrt(2)) / 2
+
+
+def exact_delta(mu: float, epsilon: Any) -> Any:
+    m, e = mp.mpf(mu), mp.mpf(epsilon)
+    return tail(e / m - m / 2) - mp.exp(e) * tail(e / m + m / 2)
+
+
+EPSILONS = [1e-7 * (1 + 1e-9), 1.5e-7, 1e-6, 1e-4, 0.01, 0.1, 0.65, 1.0, 4.0, 20.0, 64.0, 128.0]
+DELTAS = [1e-14, 3e-14, 1e-12, 1e-9, 1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999, 0.999999]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_mu_keeps_what_is_set_aside_in_sixty_digits(epsilon: float) -> None:
+    """#gaussian-accounting: (1 + 2^-32) delta(mu, eps - 0.7e-7) <= delta - 1e-15, always."""
+    for delta in DELTAS:
+        mu = gaussian_mu(epsilon, delta)
+        left = mp.mpf(epsilon) - mp.mpf(GRID_EPSILON) * 7 / 10
+        found = (1 + mp.mpf(2) ** -32) * exact_delta(mu, left)
+        assert mu > 0
+        # The two subtractions of what is set aside are themselves rounded, by 2^-53 of delta.
+        assert found <= (mp.mpf(delta) - mp.mpf(GRID_DELTA)) * (1 + mp.mpf(2) ** -53)
+
+
+@given(st.floats(-15, 1.2), st.floats(-9, 2.1))
+def test_the_check_of_mu_is_an_upper_bound(mu_power: float, epsilon_power: float) -> None:
+    """#gaussian-accounting: delta_at_most errs to one side only."""
+    mu, epsilon = 10**mu_power, 10**epsilon_power
+    true = exact_delta(mu, epsilon)
+    assert delta_at_most(mu, epsilon) >= true
+    assert delta_at_most(mu, epsilon) <= true * (1 + mp.mpf(1e-9)) + mp.mpf(1e-12)
+
+
+@pytest.mark.parametrize("t", [0.1, 0.65, 1.3, 100.0])
+def test_a_weight_is_that_of_a_level_not_above(t: float) -> None:
+    """#gaussian-accounting: the grid point a weight is taken from is at most the level."""
+    delta, grid = 1e-6, t * np.arange(2049) / 2048
+    levels = np.concatenate([np.nextafter(grid[1:], 0.0), grid, np.nextafter(grid, np.inf)])
+    weights = gaussian_weights(levels, t, delta)
+    mus = [Fraction(gaussian_mu(level, delta)) for level in grid]
+    for place, weight in zip(np.searchsorted(grid, levels, "right") - 1, weights, strict=True):
+        # The quotient of the two is rounded once: the shaves of those who use it cover that.
+        assert Fraction(weight) * mus[-1] <= mus[place] * (1 + Fraction(1, 2**53))
+
+
+@pytest.mark.parametrize("deviations", [0.0, 0.5, 1.0, 3.0, 14.0, 19.8])
+def test_noise_on_a_grid_is_as_near_to_rounded_noise_as_is_claimed(deviations: float) -> None:
+    """#noise-on-a-grid, at the narrowest noise that is let through: sigma = 18,200."""
+    sigma = mp.mpf(18_200)
+    x = mp.floor(deviations * sigma)
+    rounded = tail((x - 0.5) / sigma) - tail((x + 0.5) / sigma)
+    discrete = mp.exp(-(x**2) / 2 / sigma**2) / mp.sqrt(2 * mp.pi) / sigma
+    unit, hair = 1 / (24 * sigma**2), 1 + mp.mpf(1e-6)
+    assert -(mp.mpf(deviations) ** 2) * unit * hair <= mp.log(discrete / rounded) <= unit * hair
+    assert accounting.grid_loss(1, 18_200) <= GRID_EPSILON / 2 < accounting.grid_loss(1, 18_100)
+
+
+def test_what_is_set_aside_for_the_grid_covers_it() -> None:
+    """#noise-on-a-grid: K^2 + 1, the tail beyond K times e^128, and the share of 1e-7."""
+    assert (TAIL**2 + 1) * (1 + Fraction(1, 10**6)) <= GRID_TAIL
+    beyond = 2 * tail(mp.mpf("19.8") - mp.mpf(1) / 36_000)
+    assert mp.exp(LARGEST_EPSILON) * fixedpoint.MOST_NUMBERS * beyond <= GRID_DELTA / 1000
+    assert mp.exp(LARGEST_EPSILON + 16) * fixedpoint.MOST_NUMBERS * beyond > GRID_DELTA
+    rounds, of_person = Fraction(1, 2), Fraction(3, 8) * Fraction(1, 2)
+    assert rounds + of_person < Fraction(accounting._GRID_SHARE)
+    assert mp.expm1(accounting._GRID_SHARE * GRID_EPSILON / GRID_TAIL) <= mp.mpf(2) ** -32
+
+
+def spends(level: float, epsilon: float, delta: float = 0.0) -> Spends:
+    return Spends(*(np.array([x]) for x in (level, epsilon, delta)))
+
+
+@given(st.lists(st.floats(1e-3, 8.0), min_size=1, max_size=60), st.floats(0.05, 8.0))
+def test_what_a_pair_spends_over_time_never_exceeds_its_largest_level(
+    levels: list[float], t: float
+) -> None:
+    """#the-ledger: exact sums of what was allowed, however often the level is raised."""
+    counted, spent, exact = 0.0, 0.0, Fraction(0)
+    for level in sorted(levels):
+        part = float(spends(counted, spent).allowance(np.array([level]), t)[0])
+        exact += Fraction(part)
+        if part > 0:
+            spent, counted = spent + part, max(counted, level)
+            assert exact <= Fraction(counted)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 400), st.integers(1, 500)), min_size=1, max_size=4),
+    st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.002, 0.1, 0.9]),
+)
+def test_parts_of_delta_never_exceed_it(schedule: list[tuple[int, int]], delta: float) -> None:
+    """#the-ledger: each part was computed for 9e-16 less than it is, in any mixture of parts."""
+    spent, exact, count = 0.0, Fraction(0), 0
+    for n, times in schedule:
+        for _ in range(times):
+            now = spends(0.0, 0.0, spent).allowance(
+                np.array([1.0]), 1.0, publications=n, delta=delta
+            )
+            if now[0] > 0:
+                exact += Fraction((1 / n) * delta) - Fraction(9, 10**16)
+                spent, count = spent + delta / n, count + 1
+    assert count == 0 or exact <= Fraction(delta)
+    assert spent <= delta + GRID_DELTA / 2
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 12, 100, 365])
+@pytest.mark.parametrize("delta", [1e-11, 1e-8, 1e-3])
+def test_a_rating_takes_part_as_often_as_declared_and_no_more(n: int, delta: float) -> None:
+    spent = 0.0
+    for number in range(n + 3):
+        # A new pair each time, but for its delta: what its epsilon allows is another matter.
+        part = spends(0.0, 0.0, spent).allowance(np.array([1.0]), 1.0, publications=n, delta=delta)
+        assert (part[0] > 0) == (number < n)
+        spent += delta / n if part[0] > 0 else 0.0

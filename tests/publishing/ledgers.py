@@ -1,0 +1,25 @@
+"""What the tests of the ledger share: a catalogue, a scheme, and how to publish with both."""
+
+import polars as pl
+import pytest
+
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.privacy.noise import Randomness
+from discreet.publishing.file_ledger import Ledger
+from discreet.publishing.publish import publish
+from discreet.release.release import Release
+from discreet.schemes.base import Publishing
+from discreet.schemes.tally import Tally
+
+ITEMS = Items.from_frame(pl.DataFrame({"item": range(100, 130)}))
+TALLY = Tally(items=ITEMS)
+
+
+def put(ledger: Ledger, ratings: Ratings, scheme: Publishing = TALLY, **more: object) -> Release:
+    out = ledger.path.parent / "release"
+    return publish(scheme, ratings, None, out=out, ledger=ledger, **more).release  # type: ignore[arg-type]
+
+
+def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale, **_: sums)

@@ -1,0 +1,155 @@
+"""The ledger under kill -9, interruption and two publishers: docs/proofs/incremental.md."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.data.ratings import Ratings
+from discreet.privacy.spec import PrivacySpec
+from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, Ledger
+from discreet.publishing.publish import finish_interrupted, publish
+from discreet.release.release import Release
+from discreet.release.tallies import ONE_VOTE
+from tests.conftest import random_ratings
+from tests.publishing.ledgers import TALLY, put
+
+
+@pytest.mark.parametrize("moment", ["recorded", "in place"])
+def test_an_interrupted_publication_is_finished_by_the_next(
+    moment: str, ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = ledger.path.parent / "release"
+    put(ledger, small.subset(small.user < 20))
+    name = "put_in_place" if moment == "recorded" else "Ledger.settle"
+    place = "discreet.publishing.publish.put_in_place"
+    if name != "put_in_place":
+        place = "discreet.publishing.file_ledger.Ledger.settle"
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, killed)
+    with pytest.raises(KeyboardInterrupt):
+        put(ledger, small)
+    monkeypatch.undo()
+    assert ledger.releases()[-1].state == RECORDED
+    spent = ledger.spends(small).epsilon
+    with ledger.publishing():
+        finish_interrupted(ledger)
+    entry = ledger.releases()[-1]
+    assert entry.state == VISIBLE
+    assert Release.load(out).certificate.digest == entry.digest
+    assert (ledger.spends(small).epsilon == spent).all()  # finished, not paid for twice
+
+
+def test_a_staged_release_that_was_lost_costs_its_budget(
+    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(staged: Path, _: Path) -> None:
+        for file in staged.iterdir():
+            file.unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("discreet.publishing.publish.put_in_place", killed)
+    with pytest.raises(KeyboardInterrupt):
+        put(ledger, small)
+    monkeypatch.undo()
+    release = put(ledger, small)
+    assert [r.state for r in ledger.releases()] == [LOST, VISIBLE]
+    assert release.tallies is not None
+    levels = PrivacySpec.column().levels(small)
+    np.testing.assert_allclose(ledger.spends(small).epsilon, levels, atol=2 / ONE_VOTE)
+
+
+PUBLISHER = """
+import sys
+from pathlib import Path
+from discreet import Ledger
+from tests.publishing.test_ledger_crashes import batches, put_next
+folder, schedule = Path(sys.argv[1]), batches()
+ledger = Ledger(folder / "ledger.db")
+print("ready", flush=True)
+while True:
+    put_next(ledger, folder / "release", schedule)
+"""
+
+
+def batches() -> list[Ratings]:
+    """The public schedule: batch k holds the first 40 k people."""
+    data = random_ratings(4000, 30, 12_000, seed=9)
+    return [data.subset(data.user < 40 * k) for k in range(1, 101)]
+
+
+def put_next(ledger: Ledger, out: Path, schedule: list[Ratings]) -> None:
+    """Publish the batch after the last recorded one."""
+    publish(TALLY, schedule[len(ledger.releases()) % 100], None, out=out, ledger=ledger)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
+def test_killed_at_random_moments_the_ledger_never_shows_less_than_was_used(
+    tmp_path: Path,
+) -> None:
+    """DISCREET_KILLS sets how often a publishing process is killed (12 by default)."""
+    rng = np.random.default_rng(int(time.time()))
+    schedule = batches()
+    per_batch = 2 * (np.nextafter(float(ONE_VOTE), np.inf) / ONE_VOTE) ** 2
+    for _ in range(int(os.environ.get("DISCREET_KILLS", "12"))):
+        child = subprocess.Popen(
+            [sys.executable, "-c", PUBLISHER, str(tmp_path)], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(rng.uniform(0.0, 0.8))
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        ledger = Ledger(tmp_path / "ledger.db", create=False)
+        entries = ledger.releases()
+        if not (tmp_path / "release").exists():
+            continue
+        release = Release.load(tmp_path / "release")  # whole, or this raises
+        assert release.certificate.digest in {entry.digest for entry in entries}
+        assert release.tallies is not None
+        used = round(float(release.tallies.noise_variance[0]) / per_batch)
+        assert 1 <= used <= len(entries)
+        # Whatever the visible release counted is in the ledger, at its full level.
+        counted = schedule[min(used, 100) - 1]
+        levels = PrivacySpec.column().levels(counted)
+        np.testing.assert_allclose(ledger.spends(counted).epsilon, levels, atol=2 / ONE_VOTE)
+    put_next(ledger, tmp_path / "release", schedule)  # and after all that it goes on
+    entries = ledger.releases()
+    assert entries[-1].state == VISIBLE
+    assert Release.load(tmp_path / "release").certificate.digest == entries[-1].digest
+    print(f"{len(entries)} publications, {sum(e.state == LOST for e in entries)} lost")
+
+
+def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ratings) -> None:
+    """Each of two processes publishes its half of the people; both halves end up in the release."""
+    code = (
+        "import sys\nfrom pathlib import Path\nfrom tests.conftest import random_ratings\n"
+        "from tests.publishing.ledgers import TALLY\nfrom discreet import Ledger, publish\n"
+        "data, half = random_ratings(40, 30, 400, seed=1), int(sys.argv[2])\n"
+        "ledger = Ledger(Path(sys.argv[1]) / 'ledger.db')\n"
+        "for k in range(4):\n"
+        "    mine = data.subset(data.user % 8 == 2 * k + half)\n"
+        "    publish(TALLY, mine, None, out=Path(sys.argv[1]) / 'release', ledger=ledger)\n"
+    )
+    children = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(half)]) for half in (0, 1)
+    ]
+    assert [child.wait(timeout=120) for child in children] == [0, 0]
+    ledger = Ledger(tmp_path / "ledger.db")
+    assert [r.state for r in ledger.releases()] == [VISIBLE] * 8
+    release = Release.load(tmp_path / "release")
+    assert release.certificate.digest == ledger.releases()[-1].digest
+    assert release.tallies is not None
+    per_batch = 2 * (np.nextafter(float(ONE_VOTE), np.inf) / ONE_VOTE) ** 2
+    assert release.tallies.noise_variance[0] == pytest.approx(8 * per_batch)
+    levels = PrivacySpec.column().levels(small)
+    np.testing.assert_allclose(ledger.spends(small).epsilon, levels, atol=2 / ONE_VOTE)
