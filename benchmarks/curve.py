@@ -31,9 +31,9 @@ def main() -> None:
     items = datasets.load_items("netflix-10m")
     groups = PrivacySpec.groups(seed=7)
     cases = {
-        "Tally": (Tally(items=items, groups=()), groups),
-        "Chorus": (Chorus(delta=1e-8, items=items, groups=()), groups),
-        "without noise": (Chorus(delta=1e-8, items=items, groups=()), PrivacySpec.uniform(50.0)),
+        "Tally": (Tally(items=items, families=()), groups),
+        "Chorus": (Chorus(delta=1e-8, items=items, families=()), groups),
+        "without noise": (Chorus(delta=1e-8, items=items, families=()), PrivacySpec.uniform(50.0)),
     }
     print(f"{'ratings':>12}" + "".join(f"{name:>16}" for name in cases), flush=True)
     for size in (1_000_000, 2_000_000, 5_000_000, len(everything)):

@@ -65,7 +65,7 @@ def sgd(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
     V = rng.normal(0, 0.2, (len(data.items), d)).astype(dtype)
     blocks = Blocks.of(data, 2.0, np.dtype(dtype), rng, threads)
     sizes = (dtype(0.01), dtype(0.9996), dtype(0.9996))
-    return lambda: blocks.walk(range(blocks.groups), U, V, threads, *sizes)
+    return lambda: blocks.walk(range(blocks.bands), U, V, threads, *sizes)
 
 
 def epoch(data: Ratings, threads: int) -> float:

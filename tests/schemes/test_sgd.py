@@ -21,10 +21,10 @@ def test_a_pass_takes_every_rating_once_and_a_round_shares_nobody_and_nothing(
     data = random_ratings(60, 40, 900, seed=1)
     with patch.object(sgd, "_MANY", many):
         blocks = sgd.Blocks.of(data, 2.0, np.float32, np.random.default_rng(0), threads=2)
-    assert blocks.groups == groups
+    assert blocks.bands == groups
     rows, cols, r = blocks.records
     taken = []
-    for shift in range(blocks.groups):
+    for shift in range(blocks.bands):
         round_ = [np.arange(lo, hi) for lo, hi in blocks.round(shift)]
         taken += round_
         for side in (rows, cols):

@@ -282,7 +282,7 @@ def test_genres_lower_the_error_and_families_hardly_cost_any(club: Any) -> None:
     spec = PrivacySpec.groups()
     plain, genres, families = (
         cross_validate(scheme, club.ratings, spec, folds=3, clip=True)["rmse"].mean()
-        for scheme in (Tally(), Tally(items=club.items, groups=()), Tally(items=club.items))
+        for scheme in (Tally(), Tally(items=club.items, families=()), Tally(items=club.items))
     )
     assert genres < plain - 0.005
     assert families <= genres + 0.002

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.errors import MissingExtraError
 
-Array = NDArray[Any]
 Score = Callable[[Array], Array]
 """From outcomes, one a row, to a number each: larger where the record is more likely there."""
 

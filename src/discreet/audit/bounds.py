@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.errors import MissingExtraError
 
-Array = NDArray[Any]
 CANDIDATES = 4
 """So many thresholds are tried on fresh outcomes, in each direction; the bound pays for each."""
 _GRID = 400

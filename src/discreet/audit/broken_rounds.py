@@ -7,8 +7,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.breaking import Change, instead
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
@@ -17,14 +17,13 @@ from discreet.schemes.chorus import budget, rounds
 from discreet.schemes.chorus.budget import PersonBudget, Plan, RatingBudget
 from discreet.schemes.chorus.rounds import CLIP, SUM_GRID, NoisyRounds
 
-Array = NDArray[Any]
-
 
 def _voices_of(length: Callable[[Array, Array], Array]) -> list[Change]:
     """Vectors g / length(|g|^2, h0^2): the sum of squares of what was said is left out."""
 
-    def add(lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float,
-            out: Array) -> None:  # fmt: skip
+    def add(
+        lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float, out: Array
+    ) -> None:
         some = slice(ptr[lo], ptr[hi])
         g = np.zeros((hi - lo, z.shape[1]))
         own = np.repeat(np.arange(hi - lo), np.diff(ptr[lo : hi + 1]))

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.breaking import Change, instead
 from discreet.data.ratings import Ratings
 from discreet.engines import stream
@@ -26,15 +26,14 @@ from discreet.schemes.chorus import budget
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
-Array = NDArray[Any]
-
 
 def quiet_tallies() -> list[Change]:
     """Tally's noise times 0.8."""
     return instead(
-        Tally, "noisy_tallies",
+        Tally,
+        "noisy_tallies",
         lambda own: lambda self, votes, t, randomness: own(self, votes, t / 0.8, randomness),
-    )  # fmt: skip
+    )
 
 
 def level_blind_votes() -> list[Change]:
@@ -86,9 +85,10 @@ def rated_only() -> list[Change]:
         def noisy(self: Tally, votes: Array, t: float, randomness: Randomness) -> Any:
             all_of_them, rated = own(self, votes, t, randomness), votes.sum(axis=0) > 0
             return replace(
-                all_of_them, against=np.where(rated, all_of_them.against, 0),
+                all_of_them,
+                against=np.where(rated, all_of_them.against, 0),
                 in_favour=np.where(rated, all_of_them.in_favour, 0),
-            )  # fmt: skip
+            )
 
         return noisy
 

@@ -11,8 +11,8 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.breaking import all_noise_times, broken
 from discreet.audit.game import Game
 from discreet.audit.heard import by_copy, distance, ratio_of
@@ -30,7 +30,6 @@ from discreet.schemes.chorus.rounds import GRID, NoisyRounds
 from discreet.schemes.chorus.scheme import PROBE, Chorus
 from discreet.schemes.effects import Effects
 
-Array = NDArray[Any]
 AT_ONCE = 5_000
 """Copies side by side: their arrays stay small."""
 PLACES = {"below": (0.25, 1), "at": (1.0, 2), "above": (2.0, 3)}
@@ -130,9 +129,13 @@ class ChorusRuns:
         purse.tallies(self.plan.tallies)
         flat = Effects(table.scale.middle, np.zeros(len(table.items)), np.ones(len(table.items)))
         voices = NoisyRounds(
-            table, flat, self.plan, purse, neighbours=self.scheme.neighbours,
+            table,
+            flat,
+            self.plan,
+            purse,
+            neighbours=self.scheme.neighbours,
             threads=self.scheme.threads,
-        )  # fmt: skip
+        )
         fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * GRID)
         for k, mu in enumerate(voices.mus):
             voices.noisy_sums(fed if k % 2 == 0 else -fed, mu, randomness)
@@ -178,9 +181,16 @@ def chorus_game(case: str, runs: ChorusRuns, level: float) -> Game:
         delta = 0.3 * gaussian_delta(mu, 0.0)
         claimed = paid * least + gaussian_epsilon(mu, delta)
     return Game(
-        "Chorus", "incremental" if runs.times else f"unit {scheme.unit}", case, claimed, runs,
-        _sum, delta, proven=True, learned=True,
-    )  # fmt: skip
+        "Chorus",
+        "incremental" if runs.times else f"unit {scheme.unit}",
+        case,
+        claimed,
+        runs,
+        _sum,
+        delta,
+        proven=True,
+        learned=True,
+    )
 
 
 def placed_game(

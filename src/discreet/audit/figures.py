@@ -12,9 +12,11 @@ from discreet.audit.setting import Setting
 from discreet.figure import canvas
 
 _MARKS = {
-    "Tally": ("o", "tab:blue", 0.97), "Chorus": ("s", "tab:green", 1.03),
-    "DP-PMF": ("^", "tab:orange", 0.94), "PDP-PMF": ("v", "tab:red", 1.06),
-}  # fmt: skip
+    "Tally": ("o", "tab:blue", 0.97),
+    "Chorus": ("s", "tab:green", 1.03),
+    "DP-PMF": ("^", "tab:orange", 0.94),
+    "PDP-PMF": ("v", "tab:red", 1.06),
+}
 """Marker, colour, and how far marks move along the line, so that they do not hide each other and
 stay on their side of it."""
 
@@ -28,28 +30,40 @@ def draw_audit(findings: list[Finding], path: Path) -> Path:
             if game.claimed is None:
                 axes.axhline(finding.lower_bound, color="0.4", linestyle=":", linewidth=1.2)
                 axes.text(
-                    0.056, finding.lower_bound * 1.06, f"{game.scheme}, which claims nothing",
-                    fontsize=8, color="0.3",
-                )  # fmt: skip
+                    0.056,
+                    finding.lower_bound * 1.06,
+                    f"{game.scheme}, which claims nothing",
+                    fontsize=8,
+                    color="0.3",
+                )
                 continue
             marker, colour, aside = _MARKS[game.scheme]
             label = f"{game.scheme}{', broken on purpose' if game.control else ''}"
             axes.scatter(
-                game.claimed * aside, max(finding.lower_bound, 0.01) * aside, marker=marker, s=42,
-                label=None if label in shown else label, edgecolors=colour, linewidths=1.4,
-                facecolors="none" if game.control else colour, alpha=0.85,
-            )  # fmt: skip
+                game.claimed * aside,
+                max(finding.lower_bound, 0.01) * aside,
+                marker=marker,
+                s=42,
+                label=None if label in shown else label,
+                edgecolors=colour,
+                linewidths=1.4,
+                facecolors="none" if game.control else colour,
+                alpha=0.85,
+            )
             shown.add(label)
         line = np.array([0.05, 6.0])
         axes.plot(line, line, color="0.3", linewidth=1)
         axes.fill_between(line, line, 20, color="tab:red", alpha=0.06)
         axes.text(0.056, 12, "refuted: more is lost than claimed", fontsize=9, color="tab:red")
         axes.set(
-            xscale="log", yscale="log", xlim=(0.05, 6), ylim=(0.009, 20),
+            xscale="log",
+            yscale="log",
+            xlim=(0.05, 6),
+            ylim=(0.009, 20),
             xlabel="claimed epsilon",
             ylabel="proven lower bound (0.01 or less at the bottom)",
             title="What attacks prove against what is claimed",
-        )  # fmt: skip
+        )
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter("{x:g}")
         axes.grid(alpha=0.3, which="both", linewidth=0.4)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.game import Game
 from discreet.audit.neighbours import Pair, canary, crowd, four_people
 from discreet.data.ratings import Ratings
@@ -18,8 +18,6 @@ from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.pmf.dp import DPPMF, PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -107,25 +105,46 @@ def games(t: float = 1.0) -> list[Game]:
         pmf_game(),
         *(
             _game(
-                "DP-PMF", scheme.variant, "record at t", t,
-                FitRuns(scheme, pair, uniform, released), **few,
+                "DP-PMF",
+                scheme.variant,
+                "record at t",
+                t,
+                FitRuns(scheme, pair, uniform, released),
+                **few,
             )
             for scheme in (printed, stated, repaired)
         ),
         _game(
-            "PDP-PMF", "printed", "record below t", below.level,
-            FitRuns(personal, below, column, released), **few,
+            "PDP-PMF",
+            "printed",
+            "record below t",
+            below.level,
+            FitRuns(personal, below, column, released),
+            **few,
         ),
         _game(
-            "Tally", "weigh", "record at t, others' predictions", t,
-            FitRuns(tally, together, column, seen_by_others), **proven,
+            "Tally",
+            "weigh",
+            "record at t, others' predictions",
+            t,
+            FitRuns(tally, together, column, seen_by_others),
+            **proven,
         ),
         _game(
-            "Chorus", rating, "record at t, others' predictions", t,
-            FitRuns(chorus, together, column, seen_by_others), delta=0.1, **proven,
+            "Chorus",
+            rating,
+            "record at t, others' predictions",
+            t,
+            FitRuns(chorus, together, column, seen_by_others),
+            delta=0.1,
+            **proven,
         ),
         _game(
-            "DP-PMF", "repaired", "others served with jointly trained U", t,
-            FitRuns(served, together, uniform, solved_by_others), control=True,
+            "DP-PMF",
+            "repaired",
+            "others served with jointly trained U",
+            t,
+            FitRuns(served, together, uniform, solved_by_others),
+            control=True,
         ),
-    ]  # fmt: skip
+    ]

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.attacks import Attack, Classifier, LikelihoodRatio, MeanDifference, Score
 from discreet.audit.bounds import Proof, choose_thresholds, prove
 from discreet.progress import Progress, silent
 
-Array = NDArray[Any]
 Play = Callable[[bool, int, int], Array]
 """play(with_record, runs, seed): so many outcomes, one a row."""
 CHUNK = 20_000
@@ -75,12 +74,20 @@ class Finding:
         """As JSON shows it."""
         game = self.game
         return {
-            "scheme": game.scheme, "variant": game.variant, "case": game.case,
-            "proven": game.proven, "control": game.control,
-            "claimed": game.claimed, "delta": game.delta,
-            "lower_bound": self.lower_bound, "confidence": self.confidence, "runs": self.runs,
-            "attack": self.attack, "refuted": self.refuted, "secret": game.secret,
-        }  # fmt: skip
+            "scheme": game.scheme,
+            "variant": game.variant,
+            "case": game.case,
+            "proven": game.proven,
+            "control": game.control,
+            "claimed": game.claimed,
+            "delta": game.delta,
+            "lower_bound": self.lower_bound,
+            "confidence": self.confidence,
+            "runs": self.runs,
+            "attack": self.attack,
+            "refuted": self.refuted,
+            "secret": game.secret,
+        }
 
 
 def attack_outcomes(

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.neighbours import Pair, copies
 from discreet.audit.transcript import Draw, Produce, listen, log_ratio
 from discreet.privacy.personalise import inclusion_probability
 
-Array = NDArray[Any]
 COLUMNS = 8
 """So many draws of a replayed run are also told one by one."""
 
@@ -34,9 +32,9 @@ class CopiedRuns:
         del seed
         heard, _ = listen(self.produce, copies(self.pair.side(with_record), runs))
         first, _ = self._sides
-        return np.hstack([
-            by_copy(draw.noisy, one.exact) for draw, one in zip(heard, first, strict=True)
-        ])  # fmt: skip
+        return np.hstack(
+            [by_copy(draw.noisy, one.exact) for draw, one in zip(heard, first, strict=True)]
+        )
 
     @property
     def distance(self) -> float:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

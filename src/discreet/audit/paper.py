@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.game import Game, play_game
 from discreet.audit.neighbours import Pair, four_people, levels_of, random_pair
 from discreet.data.ratings import Ratings
@@ -20,7 +20,6 @@ from discreet.privacy.personalise import inclusion_probability
 from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
 
-Array = NDArray[Any]
 _CODES = {"printed": tiny.PRINTED, "stated": tiny.STATED, "repaired": tiny.REPAIRED}
 
 
@@ -62,12 +61,26 @@ class PaperRuns:
         centre = table.scale.middle if self.variant == "repaired" else 0.0
         workers = thread_count(self.threads)
         run_ranges(
-            tiny.train_many, even_ranges(runs, workers, least=64), workers, seed,
-            table.user, table.item, table.rating.astype(np.float64) - centre,
-            inclusion_probability(levels_of(table), self.t), _CODES[self.variant], self.gamma,
-            self.lambda_u, self.ridge, 0 if self.fixed is not None else self.k1, self.k2,
-            self.scale, self.kappa, fixed, U, V,
-        )  # fmt: skip
+            tiny.train_many,
+            even_ranges(runs, workers, least=64),
+            workers,
+            seed,
+            table.user,
+            table.item,
+            table.rating.astype(np.float64) - centre,
+            inclusion_probability(levels_of(table), self.t),
+            _CODES[self.variant],
+            self.gamma,
+            self.lambda_u,
+            self.ridge,
+            0 if self.fixed is not None else self.k1,
+            self.k2,
+            self.scale,
+            self.kappa,
+            fixed,
+            U,
+            V,
+        )
         return U, V
 
     @property
@@ -134,11 +147,15 @@ def paper_game(scheme: str, runs: PaperRuns, case: str) -> Game:
     given = runs.fixed is not None
     known = given and runs.variant != "printed"
     return Game(
-        scheme, runs.variant, f"{case}, U {'fixed' if given else 'trained'}",
-        min(runs.pair.level, runs.t), runs, runs.log_ratio if known else None,
+        scheme,
+        runs.variant,
+        f"{case}, U {'fixed' if given else 'trained'}",
+        min(runs.pair.level, runs.t),
+        runs,
+        runs.log_ratio if known else None,
         proven=given and runs.variant == "repaired",
         share=0.5 if runs.variant == "repaired" else 1.0,  # its solver takes many steps
-    )  # fmt: skip
+    )
 
 
 # Long enough steps, often enough: here the noise of single steps averages out.
@@ -206,9 +223,13 @@ def games_for(certificate: Certificate, t: float) -> list[Game]:
 
 
 def search(
-    runs: PaperRuns, *, tries: int = 40, each: int = 2_000, seed: int = 0,
+    runs: PaperRuns,
+    *,
+    tries: int = 40,
+    each: int = 2_000,
+    seed: int = 0,
     progress: Progress = silent,
-) -> PaperRuns:  # fmt: skip
+) -> PaperRuns:
     """The worst of so many random tables, as few runs show it; judge it by runs of its own."""
     rng = np.random.default_rng(seed)
     best, most = runs, -1.0

@@ -28,9 +28,18 @@ def _replayed(
 ) -> Game:
     claimed, delta = claim
     return Game(
-        scheme, variant, f"{case}, replayed", claimed, runs, first_column, delta,
-        proven=True, slow=True, learned=True, share=SHARE,
-    )  # fmt: skip
+        scheme,
+        variant,
+        f"{case}, replayed",
+        claimed,
+        runs,
+        first_column,
+        delta,
+        proven=True,
+        slow=True,
+        learned=True,
+        share=SHARE,
+    )
 
 
 def _few(game: Game) -> Game:
@@ -107,9 +116,17 @@ def outside_game(scheme: str = "Tally") -> Game:
     )
     runs = CopiedRuns(ThroughFit(made, t, OUTSIDE), low_outside(t, low))
     return Game(
-        scheme, "unit person", "smallest level outside the catalogue", low, runs, runs.log_ratio,
-        delta if scheme == "Chorus" else 0.0, proven=True, learned=True, share=SHARE,
-    )  # fmt: skip
+        scheme,
+        "unit person",
+        "smallest level outside the catalogue",
+        low,
+        runs,
+        runs.log_ratio,
+        delta if scheme == "Chorus" else 0.0,
+        proven=True,
+        learned=True,
+        share=SHARE,
+    )
 
 
 def games() -> list[Game]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.neighbours import Pair, numbered
 
-Array = NDArray[Any]
 MOST_ITEMS = 32
 """Twice as many make a break of a root of items only 1.4 times as large, and runs as slow."""
 
@@ -36,9 +34,11 @@ class Person:
         """The two tables; somebody else's rating keeps them from being empty."""
         n = len(self.ratings)
         table = numbered(
-            np.append(np.zeros(n, dtype=int), 1), np.append(np.arange(n), n - 1),
-            np.append(self.ratings, 5.0), np.append(self.levels, self.levels.max()),
-        )  # fmt: skip
+            np.append(np.zeros(n, dtype=int), 1),
+            np.append(np.arange(n), n - 1),
+            np.append(self.ratings, 5.0),
+            np.append(self.levels, self.levels.max()),
+        )
         removed = np.arange(n + 1) < (n if self.whole else 1)
         return Pair(table, removed, self.instead)
 
@@ -47,9 +47,14 @@ Loss = Callable[[Person], float]
 
 
 def starts(
-    level: float, top: float, d: int, *, whole: bool = False, instead: float | None = None,
+    level: float,
+    top: float,
+    d: int,
+    *,
+    whole: bool = False,
+    instead: float | None = None,
     items: int = MOST_ITEMS,
-) -> list[Person]:  # fmt: skip
+) -> list[Person]:
     """Where a search begins: one voice of full length, one that all but cancels, one at random.
 
     What is attacked has `level`, other ratings `top`.

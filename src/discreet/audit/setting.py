@@ -20,15 +20,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.ratings import Ratings
 from discreet.errors import DivergenceError
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress, silent
 from discreet.schemes.pmf.gradient import BATCH, GradientSteps
 
-Array = NDArray[Any]
 _LEAST_FACTOR = -1 + 1e-6
 """A step's factor is above it: rows in 32 bits leave the unit ball by less than this."""
 
@@ -196,9 +195,13 @@ def _tail(order: Array, exponent: Array, spread: Array) -> Array:
 
 
 def paper_setting(
-    data: Ratings, setting: Setting | None = None, *, sample: int = 20_000, seed: int = 0,
+    data: Ratings,
+    setting: Setting | None = None,
+    *,
+    sample: int = 20_000,
+    seed: int = 0,
     progress: Progress = silent,
-) -> pl.DataFrame:  # fmt: skip
+) -> pl.DataFrame:
     """Losses of records that are there, and of the worst that could be added to each item.
 
     Frame: kind, item_ratings, gamma, k2, claimed, loss; what can diverge is left out of the sweep.
@@ -224,9 +227,10 @@ def paper_setting(
         worst = _worst_added(loss, items, rng)
         for kind, which, losses in (("there", data.item[chosen], there), ("added", items, worst)):
             frames.append(
-                pl.DataFrame({"kind": kind, "item_ratings": counts[which], "loss": losses})
-                .with_columns(gamma=pl.lit(case.gamma), k2=pl.lit(case.k2), claimed=pl.lit(case.t))
-            )  # fmt: skip
+                pl.DataFrame(
+                    {"kind": kind, "item_ratings": counts[which], "loss": losses}
+                ).with_columns(gamma=pl.lit(case.gamma), k2=pl.lit(case.k2), claimed=pl.lit(case.t))
+            )
     progress("losses in the paper's setting", len(cases), len(cases))
     return pl.concat(frames)
 

@@ -22,9 +22,14 @@ def tally_game(scheme: Tally, pair: Pair, case: str, *, t: float = 1.0) -> Game:
     if scheme.personalisation == "sample":
         runs = SampledRuns(route, pair, t=t)
     return Game(
-        "Tally", scheme.personalisation, case, min(pair.level, t), runs, runs.log_ratio,
+        "Tally",
+        scheme.personalisation,
+        case,
+        min(pair.level, t),
+        runs,
+        runs.log_ratio,
         proven=True,
-    )  # fmt: skip
+    )
 
 
 def games(t: float = 1.0, personalisation: str | None = None, unit: str = "rating") -> list[Game]:
@@ -55,9 +60,12 @@ def searched_game(t: float = 1.0, unit: str = "rating") -> Game:
 def replaced_game(t: float, *, quiet: bool = False) -> Game:
     """Under REPLACE: the value changes from one end of the scale to the other."""
     build = partial(
-        tally_game, Tally(neighbours=Neighbours.REPLACE), four_people(t).replaced(),
-        "value replaced, at t", t=t,
-    )  # fmt: skip
+        tally_game,
+        Tally(neighbours=Neighbours.REPLACE),
+        four_people(t).replaced(),
+        "value replaced, at t",
+        t=t,
+    )
     return broken(build, "noise times 0.8", all_noise_times(0.8)) if quiet else build()
 
 

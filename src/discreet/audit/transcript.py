@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.audit.breaking import Change, patched
 from discreet.data.ratings import Ratings
 from discreet.privacy.noise import Randomness
 from discreet.release.release import Release
 
-Array = NDArray[Any]
 Produce = Callable[[Ratings], Sequence[Release]]
 """Production code: from a table to what it releases, one publication after the other."""
 CERTAIN = 1e6
@@ -63,9 +62,12 @@ def listen(
 
 
 def log_ratio(
-    produce: Produce, heard: Sequence[Draw], releases: Sequence[Release], own: Ratings,
+    produce: Produce,
+    heard: Sequence[Draw],
+    releases: Sequence[Release],
+    own: Ratings,
     other: Ratings,
-) -> tuple[float, list[Array]]:  # fmt: skip
+) -> tuple[float, list[Array]]:
     """log p(heard | own) - log p(heard | other), and what exact sums differ by, draw by draw."""
     again = _replayed(produce, heard, releases, other)
     if again is None:

@@ -207,12 +207,15 @@ def _paper_setting(data: Ratings, json: Path | None, figure: Path | None, seed: 
             )["loss"].to_numpy()
             if len(loss):
                 words = f"{low} to {high} ratings" if high < 10**9 else f"{low} ratings and more"
-                rows.append([
-                    "in the table" if kind == "there" else "worst to be added", words,
-                    f"{len(loss):,}",
-                    *(f"{np.quantile(loss, share):.3f}" for share in (0.5, 0.99, 1.0)),
-                    f"{np.mean(loss < setting.t):.1%}",
-                ])  # fmt: skip
+                rows.append(
+                    [
+                        "in the table" if kind == "there" else "worst to be added",
+                        words,
+                        f"{len(loss):,}",
+                        *(f"{np.quantile(loss, share):.3f}" for share in (0.5, 0.99, 1.0)),
+                        f"{np.mean(loss < setting.t):.1%}",
+                    ]
+                )
     title = f"epsilon lost at delta {setting.delta:g}, given U; claimed: {setting.t:g}"
     console.print(show.table(title, heads, rows, right=2))
     by_setting = losses.group_by("gamma", "k2", "kind").agg(
@@ -270,8 +273,9 @@ def _show(findings: list[Finding]) -> None:
     for finding in suite.alarms(findings):
         console.print(
             f"A proven guarantee was refuted: {finding.game.scheme} {finding.game.variant}, "
-            f"{finding.game.case}. Do not rely on it, and report this.", style="bold red",
-        )  # fmt: skip
+            f"{finding.game.case}. Do not rely on it, and report this.",
+            style="bold red",
+        )
     blunt = suite.blunt(findings)
     if blunt:
         console.print(
@@ -291,6 +295,10 @@ def _row(finding: Finding) -> list[str]:
     else:
         verdict = "not refuted"
     return [
-        f"{game.scheme} {game.variant}", game.case, claim,
-        f"{finding.lower_bound:.3f}", f"{finding.runs:,}", verdict,
-    ]  # fmt: skip
+        f"{game.scheme} {game.variant}",
+        game.case,
+        claim,
+        f"{finding.lower_bound:.3f}",
+        f"{finding.runs:,}",
+        verdict,
+    ]

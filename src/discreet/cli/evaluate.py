@@ -95,19 +95,37 @@ def evaluate(
     splits, how = _splits(data, folds, hold_out, by_time, seed)
     names = scheme or [o.SchemeName.TALLY]
     given = {
-        "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
-        "unit": unit, "delta": delta,
-        "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
-        "lambda": regularisation, "weighted": weighted, "kappa": kappa,
-        "neighbours": neighbours, "initial": initial,
-    }  # fmt: skip
+        "variant": variant,
+        "threshold": threshold,
+        "personalise": personalise,
+        "group": group,
+        "unit": unit,
+        "delta": delta,
+        "solver": solver,
+        "factors": factors,
+        "gamma": gamma,
+        "k1": k1,
+        "k2": k2,
+        "lambda": regularisation,
+        "weighted": weighted,
+        "kappa": kappa,
+        "neighbours": neighbours,
+        "initial": initial,
+    }
     results = []
     for name, chosen in zip(names, parse.schemes(names, given, catalogue, None), strict=True):
         with show.progress_bar() as progress:
             frame = cross_validate(
-                chosen, data, spec,
-                folds=splits, seed=seed, clip=clip, top=top, workers=workers, progress=progress,
-            )  # fmt: skip
+                chosen,
+                data,
+                spec,
+                folds=splits,
+                seed=seed,
+                clip=clip,
+                top=top,
+                workers=workers,
+                progress=progress,
+            )
         label = f"{name} {variant or 'printed'}" if name.endswith("dp-pmf") else str(name)
         results.append(frame.insert_column(0, pl.lit(label).alias("scheme")))
     _print(results, f"{ratings}, {how}")

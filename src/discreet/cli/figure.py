@@ -23,12 +23,19 @@ def _error_cdf(axes: Any, errors: dict[str, Any], title: str) -> None:
         share = np.searchsorted(np.sort(sizes), grid, side="right") / len(sizes)
         ideal = name.startswith("a perfect")
         axes.plot(
-            grid, share, label=name, linewidth=1.6,
-            linestyle="--" if ideal else "-", color="0.35" if ideal else None,
-        )  # fmt: skip
+            grid,
+            share,
+            label=name,
+            linewidth=1.6,
+            linestyle="--" if ideal else "-",
+            color="0.35" if ideal else None,
+        )
     axes.set(
-        title=title, xlabel="absolute error (stars)", ylabel="share of ratings with at most it",
-        xlim=(0, 4), ylim=(0, 1),
-    )  # fmt: skip
+        title=title,
+        xlabel="absolute error (stars)",
+        ylabel="share of ratings with at most it",
+        xlim=(0, 4),
+        ylim=(0, 1),
+    )
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)

@@ -132,12 +132,24 @@ def fit(
         raise ParameterError(f"--ledger goes with --scheme tally or chorus: got {scheme}")
     catalogue = parse.read_items(items, public_column, encoding)
     given = {
-        "variant": variant, "threshold": threshold, "personalise": personalise, "group": group,
-        "unit": unit, "delta": delta, "publications": publications,
-        "solver": solver, "factors": factors, "gamma": gamma, "k1": k1, "k2": k2,
-        "lambda": regularisation, "weighted": weighted, "kappa": kappa,
-        "neighbours": neighbours, "initial": initial,
-    }  # fmt: skip
+        "variant": variant,
+        "threshold": threshold,
+        "personalise": personalise,
+        "group": group,
+        "unit": unit,
+        "delta": delta,
+        "publications": publications,
+        "solver": solver,
+        "factors": factors,
+        "gamma": gamma,
+        "k1": k1,
+        "k2": k2,
+        "lambda": regularisation,
+        "weighted": weighted,
+        "kappa": kappa,
+        "neighbours": neighbours,
+        "initial": initial,
+    }
     [chosen] = parse.schemes([scheme], given, catalogue, threads)
     levels = (privacy, max_level, min_level, default_level)
     if engine != o.EngineName.SPARK and (master is not None or unique_pairs):
@@ -170,8 +182,9 @@ def fit(
     if scheme == o.SchemeName.CHORUS and model.release.certificate.delta > 1 / len(data):
         typer.echo(
             "Warning, for you alone: delta is above one over the number of ratings; a mechanism "
-            "that shows some ratings as they are could keep such a promise.", err=True,
-        )  # fmt: skip
+            "that shows some ratings as they are could keep such a promise.",
+            err=True,
+        )
 
 
 def _done(release: Release, out: Path) -> None:
@@ -223,19 +236,27 @@ def _stream(
     with (
         show.progress_bar() as progress,
         open_stream(
-            table.source, table.columns, scale=table.rating_scale(), keep=table.keep,
+            table.source,
+            table.columns,
+            scale=table.rating_scale(),
+            keep=table.keep,
             progress=progress,
         ) as stream,
-    ):  # fmt: skip
+    ):
         show.tables(stream, scheme.items)
         spec = _privacy(levels, stream.has_levels, scheme, override)
         return fit_release(scheme, stream, spec, seed=seed, progress=progress)
 
 
 def _spark(
-    scheme: Scheme, table: _Table, levels: _Levels, override: bool, seed: int | None,
-    master: str | None, unique_pairs: bool,
-) -> Release:  # fmt: skip
+    scheme: Scheme,
+    table: _Table,
+    levels: _Levels,
+    override: bool,
+    seed: int | None,
+    master: str | None,
+    unique_pairs: bool,
+) -> Release:
     import logging
 
     from discreet.engines import spark
@@ -253,9 +274,12 @@ def _spark(
     with spark.open_session(master) as session:
         typer.echo("Spark: reading and checking the table", err=True)
         ratings = spark.read_ratings(
-            session, table.source, table.columns, scale=table.rating_scale(),
+            session,
+            table.source,
+            table.columns,
+            scale=table.rating_scale(),
             unique_pairs=unique_pairs,
-        )  # fmt: skip
+        )
         show.tables(ratings, scheme.items)
         spec = _privacy(levels, ratings.has_levels, scheme, override)
         return spark.fit(scheme, ratings, spec, seed=seed, progress=_a_line_each)
@@ -267,9 +291,14 @@ def _a_line_each(phase: str, done: int, total: int) -> None:
 
 
 def _publish(
-    scheme: Publishing, data: Ratings, spec: PrivacySpec | None, out: Path, ledger: Path,
-    seed: int | None, progress: Progress,
-) -> FactorModel:  # fmt: skip
+    scheme: Publishing,
+    data: Ratings,
+    spec: PrivacySpec | None,
+    out: Path,
+    ledger: Path,
+    seed: int | None,
+    progress: Progress,
+) -> FactorModel:
     from discreet.publishing.file_ledger import Ledger
     from discreet.publishing.publish import publish
 

@@ -89,9 +89,12 @@ def items(
     from discreet.readers.tables import read_items
 
     found = read_items(
-        table, parse.mapping(columns), public_columns=public_column or (),
-        separator=parse.delimiter(separator), encoding=encoding,
-    )  # fmt: skip
+        table,
+        parse.mapping(columns),
+        public_columns=public_column or (),
+        separator=parse.delimiter(separator),
+        encoding=encoding,
+    )
     show.left_out(found)
     new = add_items(opened, found)
     result = {"new": new, "left_out": list(found.left_out)}
@@ -129,9 +132,12 @@ def ratings(
     from discreet.readers.tables import read_ratings
 
     data = read_ratings(
-        table, parse.mapping(columns), scale=declared.rating_scale,
-        separator=parse.delimiter(separator), encoding=encoding,
-    )  # fmt: skip
+        table,
+        parse.mapping(columns),
+        scale=declared.rating_scale,
+        separator=parse.delimiter(separator),
+        encoding=encoding,
+    )
     with show.progress_bar() as progress:
         found = add_ratings(opened, declared, data, replace=replace, progress=progress)
     text = f"{found.rows} ratings read."

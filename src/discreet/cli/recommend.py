@@ -59,9 +59,12 @@ def recommend(
         from discreet.readers.tables import read_people
 
         people = read_people(
-            ratings, loaded.scale, parse.mapping(columns),
-            separator=parse.delimiter(separator), encoding=encoding,
-        )  # fmt: skip
+            ratings,
+            loaded.scale,
+            parse.mapping(columns),
+            separator=parse.delimiter(separator),
+            encoding=encoding,
+        )
     table = _recommendations(loaded, people, n, user, exclude_rated=not include_rated)
     if out is not None:
         show.save_table(table, out)

@@ -121,25 +121,37 @@ def serve(
         logs.set_up()
         app = create_app(opened, declared, open_to_all=not invited_only)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False,
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
             http="h11",  # the parser that bounds the size of headers
-            proxy_headers=trusted_proxy is not None, forwarded_allow_ips=trusted_proxy or "",
-            timeout_graceful_shutdown=20, timeout_keep_alive=30, limit_concurrency=10_000,
-        )  # fmt: skip
+            proxy_headers=trusted_proxy is not None,
+            forwarded_allow_ips=trusted_proxy or "",
+            timeout_graceful_shutdown=20,
+            timeout_keep_alive=30,
+            limit_concurrency=10_000,
+        )
         # Uvicorn stops gracefully, then passes the signal on to the handlers from above.
         with suppress(KeyboardInterrupt):
             uvicorn.Server(config).run(sockets=[listening])
 
 
 def _wanted(
-    levels: str | None, default_level: float | None, scale: str | None, delta: float | None,
-    publish_every: float | None, things: str | None,
-) -> dict[str, Any]:  # fmt: skip
+    levels: str | None,
+    default_level: float | None,
+    scale: str | None,
+    delta: float | None,
+    publish_every: float | None,
+    things: str | None,
+) -> dict[str, Any]:
     """What was declared on the command line, and nothing else."""
     given: dict[str, Any] = {
-        "default_level": default_level, "delta": delta, "publish_every_hours": publish_every,
+        "default_level": default_level,
+        "delta": delta,
+        "publish_every_hours": publish_every,
         "things": things,
-    }  # fmt: skip
+    }
     if levels is not None:
         try:
             given["levels"] = tuple(float(level) for level in levels.split(","))

@@ -169,9 +169,13 @@ def progress_bar() -> Iterator[Progress]:
     from rich.progress import Progress as Bars
 
     bars = Bars(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
-        TimeRemainingColumn(), console=console(error=True), transient=True,
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+        console=console(error=True),
+        transient=True,
+    )
     tasks: dict[str, TaskID] = {}
 
     def report(what: str, done: int, total: int) -> None:

@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     import polars as pl
 
 _NAMES = {
-    o.SchemeName.PMF: "PMF", o.SchemeName.DP_PMF: "DP-PMF", o.SchemeName.PDP_PMF: "PDP-PMF",
-    o.SchemeName.TALLY: "Tally", o.SchemeName.CHORUS: "Chorus",
-}  # fmt: skip
+    o.SchemeName.PMF: "PMF",
+    o.SchemeName.DP_PMF: "DP-PMF",
+    o.SchemeName.PDP_PMF: "PDP-PMF",
+    o.SchemeName.TALLY: "Tally",
+    o.SchemeName.CHORUS: "Chorus",
+}
 
 
 _WITH_T = {o.SchemeName.PDP_PMF, o.SchemeName.TALLY, o.SchemeName.CHORUS}
@@ -74,11 +77,16 @@ def sweep(
     try:
         with show.progress_bar() as progress:
             table = run(
-                source, [_NAMES[name] for name in chosen], _numbers("--epsilons", epsilons), out,
+                source,
+                [_NAMES[name] for name in chosen],
+                _numbers("--epsilons", epsilons),
+                out,
                 thresholds=_numbers("--thresholds", thresholds),
                 factors=[int(d) for d in _numbers("--factors", factors)],
-                folds=folds, workers=workers, progress=progress,
-            )  # fmt: skip
+                folds=folds,
+                workers=workers,
+                progress=progress,
+            )
     except KeyboardInterrupt:
         typer.echo("Interrupted: what was done is kept. The same command goes on.", err=True)
         raise typer.Exit(130) from None
@@ -88,13 +96,17 @@ def sweep(
     rows = [
         [
             str(row["scheme"]),
-            *("-" if row[name] is None else f"{row[name]:g}"
-              for name in ("epsilon", "threshold", "factors")),
-            *("diverged" if row["rmse"] is None else f"{row[name]:.4f}"
-              for name in ("rmse", "rmse_std", "cdf_1")),
+            *(
+                "-" if row[name] is None else f"{row[name]:g}"
+                for name in ("epsilon", "threshold", "factors")
+            ),
+            *(
+                "diverged" if row["rmse"] is None else f"{row[name]:.4f}"
+                for name in ("rmse", "rmse_std", "cdf_1")
+            ),
         ]
         for row in table.to_dicts()
-    ]  # fmt: skip
+    ]
     console.print(show.table(None, heads, rows))
     console.print(f"\nTable and figure: {out / 'sweep.csv'}, {out / 'sweep.svg'}")
     console.print(show.SECRET_RESULTS, style="yellow")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.items import Items, how_to_vouch
 from discreet.errors import ParameterError
 
@@ -27,8 +28,6 @@ _NUMERALS = re.compile(
     r"\d+(st|nd|rd|th)?|[ivx]+|one|two|three|four|five|six|first|second|third|fourth"
 )
 
-Array = NDArray[Any]
-
 
 class Features(NamedTuple):
     """What is publicly known of every item, as columns."""
@@ -38,26 +37,28 @@ class Features(NamedTuple):
     flags: dict[str, Array]
     """Columns of zeros and ones."""
     families: dict[str, NDArray[np.int32]]
-    """For every grouping column the group of each item; -1 if the item is alone in it."""
+    """For every column of families that of each item; -1 if the item is alone in it."""
     columns: tuple[str, ...] = ()
     """The columns of the item table that any of these were made of."""
 
 
-def encode(items: Items | None, count: int, groups: tuple[str, ...] | None = None) -> Features:
+def encode(
+    items: Items | None, count: int, family_columns: tuple[str, ...] | None = None
+) -> Features:
     """Encode an item table; without one, `count` items of which nothing is known.
 
     Numbers and booleans are taken as they are; a list column becomes a flag per value, and so does
-    a text column with few values. `groups` names the columns with many values that hold families
-    (series, author, brand); by default the families are cut out of the titles, if there are any.
+    a text column with few values. `family_columns` names the columns with many values that hold
+    families (series, author, brand); by default these are cut out of the titles, if there are any.
     """
     if items is None:
         return Features({}, {}, {})
     assert len(items) == count
     numbers: dict[str, Array] = {}
     flags: dict[str, Array] = {}
-    families = _families(items, groups)
+    families = _families(items, family_columns)
     # Families that were cut out of the titles have a name of their own.
-    used = {"title"} if groups is None and families else set(families)
+    used = {"title"} if family_columns is None and families else set(families)
     for name in items.frame.columns[1:]:
         column = items.frame[name]
         of_numbers, of_flags = _numbers(name, column), _flags_of(name, column)
@@ -107,16 +108,16 @@ def _flags(name: str, lists: pl.Series) -> dict[str, Array]:
     return flags
 
 
-def _families(items: Items, groups: tuple[str, ...] | None) -> dict[str, NDArray[np.int32]]:
+def _families(items: Items, family_columns: tuple[str, ...] | None) -> dict[str, NDArray[np.int32]]:
     known = items.frame.columns
-    if isinstance(groups, str):
-        raise ParameterError(f"groups must be a tuple of columns: got {groups!r}")
-    if groups is None:
+    if isinstance(family_columns, str):
+        raise ParameterError(f"families must be a tuple of columns: got {family_columns!r}")
+    if family_columns is None:
         if items.frame.schema.get("title") != pl.String:
             return {}
         stems = items.frame["title"].map_elements(title_family, return_dtype=pl.String)
         return {TITLE_FAMILY: _codes(stems)}
-    for name in groups:
+    for name in family_columns:
         if name in items.left_out:
             raise ParameterError(
                 f"column {name!r} was left out, for it looks derived from ratings: if it is "
@@ -132,7 +133,7 @@ def _families(items: Items, groups: tuple[str, ...] | None) -> dict[str, NDArray
                 f"column {name!r} cannot group items: it holds {items.frame[name].dtype}, and an "
                 "item belongs to one family"
             )
-    return {name: _codes(items.frame[name].cast(pl.String)) for name in groups}
+    return {name: _codes(items.frame[name].cast(pl.String)) for name in family_columns}
 
 
 def _codes(names: pl.Series) -> NDArray[np.int32]:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.arrays import Array, Integers
 from discreet.data.columns import (
     COLUMNS,
     Where,
@@ -29,8 +30,6 @@ from discreet.kernels.pairs import PairTwiceError, sort_pairs
 from discreet.kernels.sorting import read_only, sort_column, transpose
 from discreet.kernels.threads import thread_count
 
-Floats = NDArray[np.floating[Any]]
-Integers = NDArray[np.int64]
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 T_any = TypeVar("T_any", bound=np.generic)
@@ -119,7 +118,7 @@ class CSR(NamedTuple):
     """The records sorted by one side, then the other: those of row i are ptr[i]..ptr[i+1]."""
 
     cols: NDArray[np.int32]
-    values: Floats
+    values: Array
     ptr: NDArray[np.int64]
 
     @property
@@ -144,7 +143,7 @@ class Ratings:
     ptr: NDArray[np.int64]
     """The records of person i are ptr[i]..ptr[i+1]."""
     item: NDArray[np.int32]
-    rating: Floats
+    rating: Array
     epsilon: NDArray[np.float64] | None
     timestamp: NDArray[np.int64] | None
     scale: RatingScale

@@ -111,19 +111,25 @@ class Database:
         except OSError as error:
             raise DatabaseError(f"cannot open the database {path}: {error.strerror}") from None
         engine = sa.create_engine(
-            self.url, pool_size=64, hide_parameters=True,
+            self.url,
+            pool_size=64,
+            hide_parameters=True,
             connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
-        )  # fmt: skip
+        )
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
 
     def _server(self) -> Engine:
         return sa.create_engine(
-            self.url, pool_size=16, max_overflow=48, pool_pre_ping=True, hide_parameters=True,
+            self.url,
+            pool_size=16,
+            max_overflow=48,
+            pool_pre_ping=True,
+            hide_parameters=True,
             # Whatever the server's default: what was shown as done must survive a crash.
             connect_args={"connect_timeout": 10, "options": "-c synchronous_commit=on"},
-        )  # fmt: skip
+        )
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

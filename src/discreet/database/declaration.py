@@ -101,8 +101,10 @@ def establish(
         stored = connection.scalar(_value(DECLARATION))
         if stored is None:
             if not begin:
-                raise DatabaseError(f"nothing was declared in {database!r}: begin it with discreet "
-                                    "serve, which fixes scale and levels")  # fmt: skip
+                raise DatabaseError(
+                    f"nothing was declared in {database!r}: begin it with discreet "
+                    "serve, which fixes scale and levels"
+                )
             declared = Declaration(**{**wanted, "declared_at": now()})
             rows = {
                 DECLARATION: asdict(declared),
@@ -132,8 +134,9 @@ def opened(url: str) -> tuple[Database, Declaration]:
     """An existing database with its declaration."""
     database = Database(url)
     if not database.exists:
-        raise DatabaseError(f"no database {database.url.database}: check the path, or begin one "
-                            "with discreet serve")  # fmt: skip
+        raise DatabaseError(
+            f"no database {database.url.database}: check the path, or begin one with discreet serve"
+        )
     return database, establish(database, begin=False)
 
 

@@ -38,8 +38,11 @@ def erase_again(database: Database) -> int:
     gone = set(place.read_text().split())
     with database.writing() as connection:
         key = ledger_key(connection)
-        back = [p for p in connection.scalars(sa.select(schema.people.c.id))
-                if people.hidden(key, p) in gone]  # fmt: skip
+        back = [
+            p
+            for p in connection.scalars(sa.select(schema.people.c.id))
+            if people.hidden(key, p) in gone
+        ]
         for person in back:
             people.erase(connection, person)
     return len(back)

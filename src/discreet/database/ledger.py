@@ -16,12 +16,12 @@ import sqlalchemy as sa
 from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
+from discreet.arrays import Floats
 from discreet.database.connection import Database, now
 from discreet.database.hashes import Hashes
 from discreet.database.schema import assessments, release_files, releases, spends
 from discreet.errors import LedgerError
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.lifetime import Floats
 
 _CHUNK = 5_000
 
@@ -78,8 +78,13 @@ def files(connection: Connection, number: int) -> dict[str, bytes]:
 
 def all_spends(connection: Connection) -> pl.DataFrame:
     """The whole ledger: frame h1, h2, level, spent, delta."""
-    columns = {"h1": pl.Int64, "h2": pl.Int64, "level": pl.Float64, "spent": pl.Float64,
-               "delta": pl.Float64}  # fmt: skip
+    columns = {
+        "h1": pl.Int64,
+        "h2": pl.Int64,
+        "level": pl.Float64,
+        "spent": pl.Float64,
+        "delta": pl.Float64,
+    }
     query = sa.select(*(spends.c[name] for name in columns))
     streamed = connection.execution_options(stream_results=True, yield_per=200_000)
     parts = [
@@ -103,9 +108,12 @@ def spends_of(connection: Connection, hashes: Hashes) -> dict[tuple[int, int], S
 
 
 def record(
-    database: Database, entry: ReleaseEntry, content: Mapping[str, bytes], costs: Costs,
+    database: Database,
+    entry: ReleaseEntry,
+    content: Mapping[str, bytes],
+    costs: Costs,
     announced: Callable[[Connection], object],
-) -> None:  # fmt: skip
+) -> None:
     """Make a release visible and write down what it costs, both or neither.
 
     `announced` sees to it, in the same transaction, that this is still the ledger which announced

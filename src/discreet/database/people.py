@@ -109,9 +109,13 @@ def issue(
     assert (role == Role.PERSON) == (person is not None)
     token = f"discreet-{role.value}-{secrets.token_urlsafe(32)}"
     row = {
-        "digest": digest(token), "role": role.value, "kind": kind, "person": person,
-        "created_at": now(), "expires_at": now() + int(days * DAY),
-    }  # fmt: skip
+        "digest": digest(token),
+        "role": role.value,
+        "kind": kind,
+        "person": person,
+        "created_at": now(),
+        "expires_at": now() + int(days * DAY),
+    }
     ended = (tokens.c.kind == SESSION) & (tokens.c.expires_at < now())
     connection.execute(sa.delete(tokens).where(ended))
     connection.execute(sa.insert(tokens).values(**row))

@@ -12,10 +12,11 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Integers
 from discreet.data.columns import choose_columns
 from discreet.data.edges import PerItem
 from discreet.data.ids import Ids
-from discreet.data.ratings import Integers, Ratings
+from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DataMissingError, OutputError
 from discreet.progress import Progress, silent

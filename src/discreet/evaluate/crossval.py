@@ -85,11 +85,17 @@ def cross_validate(
     try:
         futures = {
             pool.submit(
-                evaluate_split, alone, split, spec,
-                seed=seed + fold, clip=clip, top=top, relevant=relevant,
+                evaluate_split,
+                alone,
+                split,
+                spec,
+                seed=seed + fold,
+                clip=clip,
+                top=top,
+                relevant=relevant,
             ): fold
             for fold, split in enumerate(splits)
-        }  # fmt: skip
+        }
         for done, future in enumerate(as_completed(futures), 1):
             rows[futures[future]] = {"fold": futures[future] + 1, **future.result()}
             progress("folds", done, len(splits))

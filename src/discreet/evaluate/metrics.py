@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.errors import DataError
 
-Array = NDArray[Any]
 CDF_POINTS = (0.5, 1.0, 1.5, 2.0)
 
 

@@ -38,8 +38,12 @@ FORMAT = 1
 """Part of every cell's name: a change of what is measured begins anew."""
 CDF_AT = np.round(np.arange(0.0, 5.0001, 0.05), 2)
 _SCHEMES: dict[str, type] = {
-    "PMF": PMF, "DP-PMF": DPPMF, "PDP-PMF": PDPPMF, "Tally": Tally, "Chorus": Chorus,
-}  # fmt: skip
+    "PMF": PMF,
+    "DP-PMF": DPPMF,
+    "PDP-PMF": PDPPMF,
+    "Tally": Tally,
+    "Chorus": Chorus,
+}
 
 Options = tuple[tuple[str, Any], ...]
 

@@ -131,9 +131,12 @@ def results(points: Sequence[Point], store: Store, folds: int, seed: int = 0) ->
             places.append((point.job.source.name, point.figure, point.series, point.x, fold + 1))
             cells.append(Cell(point.job, fold, folds, seed))
     schema = {
-        "data": pl.String, "figure": pl.String, "series": pl.String, "x": pl.Float64,
+        "data": pl.String,
+        "figure": pl.String,
+        "series": pl.String,
+        "x": pl.Float64,
         "fold": pl.Int64,
-    }  # fmt: skip
+    }
     frame = pl.DataFrame(places, schema=schema, orient="row")
     return frame.hstack(store.table(cells))
 

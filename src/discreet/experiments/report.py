@@ -74,10 +74,17 @@ class Report:
             series = self._cdf_series(data, figure) or self._mean_series(data, figure)
             if series:
                 x, y = AXES[figure]
-                found.append({
-                    "id": figure, "title": title, "x": x, "y": y, "series": series,
-                    "cdf": figure in ("3", "5a"), "share": figure in ("3", "5a", "5b"),
-                })  # fmt: skip
+                found.append(
+                    {
+                        "id": figure,
+                        "title": title,
+                        "x": x,
+                        "y": y,
+                        "series": series,
+                        "cdf": figure in ("3", "5a"),
+                        "share": figure in ("3", "5a", "5b"),
+                    }
+                )
         return found
 
     def _cdf_series(self, data: str, figure: str) -> list[dict[str, Any]]:
@@ -89,9 +96,11 @@ class Report:
 
     def _mean_series(self, data: str, figure: str) -> list[dict[str, Any]]:
         rows = self.means.filter(
-            (pl.col("data") == data) & (pl.col("figure") == figure) & pl.col("rmse").is_not_null()
+            (pl.col("data") == data)
+            & (pl.col("figure") == figure)
+            & pl.col("rmse").is_not_null()
             & pl.col("x").is_not_null()
-        )  # fmt: skip
+        )
         shown = _SHARES if figure == "5b" else {"rmse": ""}
         found = []
         for (name,), group in rows.group_by(["series"], maintain_order=True):

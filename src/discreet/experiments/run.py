@@ -75,9 +75,12 @@ def reproduce(
         chosen = list(figures or default_figures(name))
         before = asked.get(source.name, {}).get("figures", [])
         asked[source.name] = {
-            "data": name, "items": source.items, "folds": folds,
-            "figures": sorted({*chosen, *before}), "public_columns": list(source.public_columns),
-        }  # fmt: skip
+            "data": name,
+            "items": source.items,
+            "folds": folds,
+            "figures": sorted({*chosen, *before}),
+            "public_columns": list(source.public_columns),
+        }
         points = figure_points(source, chosen)
         ran += run_cells(cells_of(points, folds), store, workers=workers, progress=progress)
         (out / _RUNS).write_text(json.dumps(asked, indent=2) + "\n")

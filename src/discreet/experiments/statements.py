@@ -201,15 +201,21 @@ STATEMENTS: list[tuple[str, str, Check]] = [
     ("PDP-PMF is always around 1.0 on the larger sets", "6.2, Figure 2", around_one),
     ("About 70% of its errors are below 1 on the larger sets", "6.2, Figure 3", seventy_percent),
     ("The three parameter sets' curves overlap on the larger sets", "6.2, Figure 3", sets_overlap),
-    ("RMSE falls with eps_m, toward 0.94 to 0.97, on the larger sets", "6.2, Figure 4",
-     falls_with_eps_m),
+    (
+        "RMSE falls with eps_m, toward 0.94 to 0.97, on the larger sets",
+        "6.2, Figure 4",
+        falls_with_eps_m,
+    ),
     ("PDP-PMF3 is almost flat in eps_m on the larger sets", "6.2, Figure 4", third_set_flat),
     ("t between 0.6 and 1.0 has a slight influence", "6.2, Figure 5a", t_changes_little),
     ("The best t is about 0.70", "6.2, Figure 5b", best_t),
-    ("t = 0.7 is about 2.2 points above t = 1.0 in each curve", "6.2, Figure 5b",
-     better_than_liberal),
+    (
+        "t = 0.7 is about 2.2 points above t = 1.0 in each curve",
+        "6.2, Figure 5b",
+        better_than_liberal,
+    ),
     ("Above t = 0.4 the shares change little", "6.2, Figure 5b", little_above),
-]  # fmt: skip
+]
 
 
 def verdicts(means: pl.DataFrame, cdf: pl.DataFrame) -> list[Verdict]:

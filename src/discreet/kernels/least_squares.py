@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.kernels.simd.batches import (
     add_records,
     eliminate,
@@ -24,8 +23,6 @@ from discreet.kernels.simd.vectors import FAST, ROWS, copy_row, lanes
 from discreet.kernels.simd.width import vector_kernel
 from discreet.kernels.sorting import read_only
 from discreet.kernels.threads import row_ranges, run_ranges
-
-Array = NDArray[Any]
 
 
 @vector_kernel()
@@ -309,9 +306,17 @@ def orthonormalise(rows):  # type: ignore[no-untyped-def]
 
 
 def solve_ridge(
-    lo: int, hi: int, ptr: Array, cols: Array, r: Array, other: Array, ridge: float,
-    ridge_per_record: float, linear: Array, out: Array,
-) -> None:  # fmt: skip
+    lo: int,
+    hi: int,
+    ptr: Array,
+    cols: Array,
+    r: Array,
+    other: Array,
+    ridge: float,
+    ridge_per_record: float,
+    linear: Array,
+    out: Array,
+) -> None:
     """out[i] = argmin_x 1/2 sum (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x.
 
     lambda_i is the ridge, and more by another for each record; `linear` has a row for all, or one.
@@ -320,21 +325,35 @@ def solve_ridge(
     # Chosen here: what is not used is then not compiled.
     kernel = solve_in_batches if fits_batches(other.shape[1], other.itemsize) else solve_in_tiles
     ptr, cols, r, other, linear = map(read_only, (ptr, cols, r, other, linear))
-    kernel(
-        lo, hi, ptr, cols, r, other, number(ridge), number(ridge_per_record), linear, out
-    )  # fmt: skip
+    kernel(lo, hi, ptr, cols, r, other, number(ridge), number(ridge_per_record), linear, out)
 
 
 def solve_rows(
-    ptr: Array, cols: Array, r: Array, other: Array, ridge: float, ridge_per_record: float, *,
-    linear: Array | None = None, threads: int = 1,
-) -> Array:  # fmt: skip
+    ptr: Array,
+    cols: Array,
+    r: Array,
+    other: Array,
+    ridge: float,
+    ridge_per_record: float,
+    *,
+    linear: Array | None = None,
+    threads: int = 1,
+) -> Array:
     """`solve_ridge` for every row, on all threads; without `linear`, that term is zero."""
     out = np.empty((len(ptr) - 1, other.shape[1]), dtype=other.dtype)
     if linear is None:
         linear = np.zeros((1, other.shape[1]), dtype=other.dtype)
     run_ranges(
-        solve_ridge, row_ranges(ptr, threads), threads,
-        ptr, cols, r, other, ridge, ridge_per_record, linear, out,
-    )  # fmt: skip
+        solve_ridge,
+        row_ranges(ptr, threads),
+        threads,
+        ptr,
+        cols,
+        r,
+        other,
+        ridge,
+        ridge_per_record,
+        linear,
+        out,
+    )
     return out

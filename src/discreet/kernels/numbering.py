@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.kernels.sorting import read_only
 from discreet.kernels.threads import (
     WORTH_THREADS,
@@ -24,7 +25,6 @@ from discreet.kernels.threads import (
     run_ranges,
 )
 
-Array = NDArray[Any]
 _LEAP = 32
 """Values at once, where many are the same."""
 

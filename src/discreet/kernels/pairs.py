@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.errors import DataError
 from discreet.kernels.numbering import Column, Piece, on_shares
 from discreet.kernels.simd.instructions import AHEAD, about_to_write, ones
 from discreet.kernels.sorting import take
 from discreet.kernels.threads import row_ranges, run_all
 
-Array = NDArray[Any]
 U = np.uint64
 
 _BUCKET_BITS = 10

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from discreet.arrays import Array
 
 
 def stable_order(keys: Array, size: int) -> tuple[Array, Array]:
@@ -25,9 +23,17 @@ def pair_order(first: Array, second: Array) -> Array:
 
 
 def add_gradient(
-    lo: int, hi: int, rows: Array, cols: Array, r: Array,
-    own: Array, other: Array, step: float, out: Array, squared: Array,
-) -> None:  # fmt: skip
+    lo: int,
+    hi: int,
+    rows: Array,
+    cols: Array,
+    r: Array,
+    own: Array,
+    other: Array,
+    step: float,
+    out: Array,
+    squared: Array,
+) -> None:
     """out[i] += step * sum over j of (r_ij - own_i . other_j) other_j, over records lo..hi.
 
     The records are sorted by row; `squared` collects each row's sum of squared errors.
@@ -39,9 +45,16 @@ def add_gradient(
 
 
 def add_normal_product(
-    lo: int, hi: int, step: int, ptr: Array, cols: Array, r: Array, centre: float,
-    other: Array, out: Array,
-) -> None:  # fmt: skip
+    lo: int,
+    hi: int,
+    step: int,
+    ptr: Array,
+    cols: Array,
+    r: Array,
+    centre: float,
+    other: Array,
+    out: Array,
+) -> None:
     """out += R' D^-1/2 R other, R being r - centre and D the numbers of records, in the rows
     lo, lo + step, ... < hi."""
     for i in range(lo, hi, step):
@@ -50,9 +63,17 @@ def add_normal_product(
 
 
 def take_steps(
-    lo: int, hi: int, rows: Array, cols: Array, r: Array, U: Array, V: Array,
-    rate: float, keep_u: float, keep_v: float,
-) -> float:  # fmt: skip
+    lo: int,
+    hi: int,
+    rows: Array,
+    cols: Array,
+    r: Array,
+    U: Array,
+    V: Array,
+    rate: float,
+    keep_u: float,
+    keep_v: float,
+) -> float:
     """Records lo..hi one after another: u <- keep_u u + rate e v and v <- keep_v v + rate e u, by
     the old u and v, e being r - u . v. Returns the sum of e^2."""
     squared = 0.0
@@ -75,9 +96,15 @@ def squared_errors(
 
 
 def partition(
-    part_of: Array, parts: int, rows: Array, cols: Array, r: Array,
-    rows_out: Array, cols_out: Array, r_out: Array,
-) -> Array:  # fmt: skip
+    part_of: Array,
+    parts: int,
+    rows: Array,
+    cols: Array,
+    r: Array,
+    rows_out: Array,
+    cols_out: Array,
+    r_out: Array,
+) -> Array:
     """The records part by part, in the order they had; returns where each part starts."""
     order, ptr = stable_order(part_of, parts)
     rows_out[:], cols_out[:], r_out[:] = rows[order], cols[order], r[order]
@@ -91,9 +118,17 @@ def project_rows(lo: int, hi: int, U: Array) -> None:
 
 
 def solve_ridge(
-    lo: int, hi: int, ptr: Array, cols: Array, r: Array, other: Array,
-    ridge: float, ridge_per_record: float, linear: Array, out: Array,
-) -> None:  # fmt: skip
+    lo: int,
+    hi: int,
+    ptr: Array,
+    cols: Array,
+    r: Array,
+    other: Array,
+    ridge: float,
+    ridge_per_record: float,
+    linear: Array,
+    out: Array,
+) -> None:
     """The exact minimiser of every row's ridge regression.
 
     out[i] = argmin_x 1/2 sum_j (r_ij - x . z_j)^2 + lambda_i/2 |x|^2 + linear_i . x,
@@ -113,9 +148,18 @@ def solve_ridge(
 
 
 def solve_huber(
-    lo: int, hi: int, ptr: Array, cols: Array, r: Array, U: Array,
-    ridge: float, kappa: float, linear: Array, out: Array, residual: Array,
-) -> None:  # fmt: skip
+    lo: int,
+    hi: int,
+    ptr: Array,
+    cols: Array,
+    r: Array,
+    U: Array,
+    ridge: float,
+    kappa: float,
+    linear: Array,
+    out: Array,
+    residual: Array,
+) -> None:
     """The exact minimiser of every item's Huber regression, by Newton steps.
 
     out[j] = argmin_v sum_i huber_kappa(r_ij - u_i . v) + ridge/2 |v|^2 + eta_j . v, where
@@ -161,9 +205,16 @@ def orthonormalise(rows: Array) -> None:
 
 
 def add_votes(
-    lo: int, hi: int, items: Array, r: Array, units: Array, least: float, span: float,
-    against: Array, in_favour: Array,
-) -> None:  # fmt: skip
+    lo: int,
+    hi: int,
+    items: Array,
+    r: Array,
+    units: Array,
+    least: float,
+    span: float,
+    against: Array,
+    in_favour: Array,
+) -> None:
     """in_favour[j] += floor(units share), against[j] += the rest, share = (r - least) / span.
 
     The share is clipped to 0..1, so the two integers always add up to the record's units.
@@ -206,9 +257,17 @@ def dot_pairs(lo: int, hi: int, rows: Array, cols: Array, U: Array, V: Array, ou
 
 
 def hash_pairs(
-    lo: int, hi: int, key: Array, rows: Array, cols: Array,
-    row_bytes: Array, row_ptr: Array, col_bytes: Array, col_ptr: Array, out: Array,
-) -> None:  # fmt: skip
+    lo: int,
+    hi: int,
+    key: Array,
+    rows: Array,
+    cols: Array,
+    row_bytes: Array,
+    row_ptr: Array,
+    col_bytes: Array,
+    col_ptr: Array,
+    out: Array,
+) -> None:
     """out[k, n] = bits 64n .. 64n+51 of SHA-256(key | row bytes | column bytes), over 2^52."""
     for k in range(lo, hi):
         row, col = rows[k], cols[k]

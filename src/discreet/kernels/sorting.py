@@ -6,16 +6,13 @@ Every sort is a stable counting sort, so the number of threads changes no result
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.kernels.simd.instructions import AHEAD, about_to_write
 from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_all, run_ranges
-
-Array = NDArray[Any]
 
 
 @njit(cache=True, nogil=True)

@@ -134,9 +134,25 @@ def train_one(  # type: ignore[no-untyped-def]
 
 @vector_kernel()
 def train_many(  # type: ignore[no-untyped-def]
-    lo, hi, seed, users, items, r, keep, variant, gamma, lambda_u, lambda_v, k1, k2, scale, kappa,
-    fixed, out_U, out_V,
-):  # fmt: skip
+    lo,
+    hi,
+    seed,
+    users,
+    items,
+    r,
+    keep,
+    variant,
+    gamma,
+    lambda_u,
+    lambda_v,
+    k1,
+    k2,
+    scale,
+    kappa,
+    fixed,
+    out_U,
+    out_V,
+):
     """Runs lo..hi; each keeps record k with probability keep[k]. `fixed` is U where k1 = 0."""
     state = np.empty(1, dtype=np.uint64)
     kept = np.empty(len(r), dtype=np.bool_)
@@ -152,6 +168,18 @@ def train_many(  # type: ignore[no-untyped-def]
                 copy_row(fixed[i], U[i])
         _sphere(state, V)
         train_one(
-            state, users[kept], items[kept], r[kept], variant, gamma, lambda_u, lambda_v, k1, k2,
-            scale, kappa, U, V,
-        )  # fmt: skip
+            state,
+            users[kept],
+            items[kept],
+            r[kept],
+            variant,
+            gamma,
+            lambda_u,
+            lambda_v,
+            k1,
+            k2,
+            scale,
+            kappa,
+            U,
+            V,
+        )

@@ -60,18 +60,23 @@ def add_ratings(
         levels = offered(declared).levels(ratings)
     frame = ratings.to_frame().with_columns(pl.Series("epsilon", levels))
     frame = frame.select(
-        pl.col("user").cast(pl.String), pl.col("item").cast(pl.String),
-        pl.col("rating").cast(pl.Float64), "epsilon",
-    )  # fmt: skip
+        pl.col("user").cast(pl.String),
+        pl.col("item").cast(pl.String),
+        pl.col("rating").cast(pl.Float64),
+        "epsilon",
+    )
     ids = ratings.users.values.cast(pl.String)
     people.check_ids(ids.to_list())
     with database.reading() as connection:
         catalogue.require_known(connection, ratings.items.values.cast(pl.String))
         known = catalogue.read(connection)
         hashes = pair_hashes(
-            ledger_key(connection), ratings.users.values, ratings.items.values, ratings.user,
+            ledger_key(connection),
+            ratings.users.values,
+            ratings.items.values,
+            ratings.user,
             ratings.item,
-        )  # fmt: skip
+        )
     if known is not None:
         refuse_derived(ratings.per_item, known)
     kept = 0

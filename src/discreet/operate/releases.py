@@ -132,8 +132,13 @@ def publish(
 
 def _ratings(parts: Iterable[Sequence[Any]], items: Items, declared: Declaration) -> Ratings:
     """All ratings over the catalogue; there may be none, which nobody may notice."""
-    schema = {"user": pl.String, "item": pl.String, "rating": pl.Float64, "epsilon": pl.Float64,
-              "revision": pl.Int64}  # fmt: skip
+    schema = {
+        "user": pl.String,
+        "item": pl.String,
+        "rating": pl.Float64,
+        "epsilon": pl.Float64,
+        "revision": pl.Int64,
+    }
     frames = [pl.DataFrame(list(map(tuple, part)), schema=schema, orient="row") for part in parts]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=schema)
     if table.height == 0:

@@ -184,16 +184,25 @@ _provenance = _record(
         "variant": _word,
         "theorem": _record(
             _theorem,
-            {"name": _word, "statement": _word, "proof": _word, "backing": Status,
-             "assumptions": _words},
+            {
+                "name": _word,
+                "statement": _word,
+                "proof": _word,
+                "backing": Status,
+                "assumptions": _words,
+            },
         ),
         "neighbours": Neighbours,
         "unit": _word,
         "personalisation": _word,
         "levels": _record(
             Levels,
-            {"words": _word, "least": _or_none(_positive), "most": _or_none(_positive),
-             "default": _or_none(_positive)},
+            {
+                "words": _word,
+                "least": _or_none(_positive),
+                "most": _or_none(_positive),
+                "default": _or_none(_positive),
+            },
         ),
         "threshold": _or_none(_positive),
         "threshold_rule": _word,
@@ -225,13 +234,26 @@ _provenance = _record(
         ),
         "recorded": _flag,
     },
-)  # fmt: skip
+)
 
 _FIRST_FORMAT = (
-    "assumptions", "delta", "digest", "entropy", "levels", "neighbours", "parameters",
-    "personalisation", "sampler", "scheme", "statement", "status", "theorem", "threshold", "unit",
+    "assumptions",
+    "delta",
+    "digest",
+    "entropy",
+    "levels",
+    "neighbours",
+    "parameters",
+    "personalisation",
+    "sampler",
+    "scheme",
+    "statement",
+    "status",
+    "theorem",
+    "threshold",
+    "unit",
     "variant",
-)  # fmt: skip
+)
 
 
 def _from_first_format(raw: Mapping[str, Any]) -> Provenance:

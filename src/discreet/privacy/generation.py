@@ -48,9 +48,14 @@ class Generation:
     ) -> History:
         """What a certificate of release `number` has to know."""
         return History(
-            release=number, generation=self.name, since=self.since, restores=self.restores,
-            moves=self.moves, every_hours=every_hours, off_schedule=off_schedule,
-        )  # fmt: skip
+            release=number,
+            generation=self.name,
+            since=self.since,
+            restores=self.restores,
+            moves=self.moves,
+            every_hours=every_hours,
+            off_schedule=off_schedule,
+        )
 
 
 def unrecorded(latest: int, used: int = 0) -> Generation:

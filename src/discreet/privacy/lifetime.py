@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.privacy.fixedpoint import GRID_DELTA, LEDGER_SHAVE
-
-Floats = NDArray[np.float64]
 
 
 class Spends(NamedTuple):

@@ -120,9 +120,13 @@ class Randomness:
 
 
 def _exactly(
-    mechanism: str, metric: str, distance: str, sums: NDArray[np.int64], scale: float,
+    mechanism: str,
+    metric: str,
+    distance: str,
+    sums: NDArray[np.int64],
+    scale: float,
     threads: int | None,
-) -> NDArray[np.int64]:  # fmt: skip
+) -> NDArray[np.int64]:
     """Integers through one of OpenDP's mechanisms, whose noise needs no floating point."""
     import opendp.prelude as dp  # imported here: it takes a third of a second
 

@@ -139,9 +139,11 @@ class PrivacySpec(ABC):
         """What was declared, as a certificate records it."""
         offer = self.offer
         return OnOffer(
-            words=self.describe(), least=offer.min_level, most=offer.max_level,
+            words=self.describe(),
+            least=offer.min_level,
+            most=offer.max_level,
             default=offer.default,
-        )  # fmt: skip
+        )
 
     @staticmethod
     def uniform(epsilon: float) -> PrivacySpec:
@@ -158,7 +160,7 @@ class PrivacySpec(ABC):
         `max_level` declares the largest level on offer, whether or not anyone chose it. A blank
         gets the `default` if one is declared; without, it is an error that names the record.
         """
-        return Column(Offer(max_level, min_level, default))
+        return LevelColumn(Offer(max_level, min_level, default))
 
     @staticmethod
     def by_user(
@@ -230,7 +232,7 @@ class Uniform(PrivacySpec):
 
 
 @dataclass(frozen=True)
-class Column(PrivacySpec):
+class LevelColumn(PrivacySpec):
     """The table's epsilon column."""
 
     offer: Offer

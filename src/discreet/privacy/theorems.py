@@ -94,29 +94,45 @@ THEOREMS = {
     theorem.name: theorem
     for theorem in (
         Theorem("tally", _RECORD + "(epsilon(z), 0)-close, both ways.", "proofs/tally.md#theorem"),
-        Theorem("tally-replace", _VALUE + "(epsilon(z), 0)-close.",
-                "proofs/tally.md#replaced-values"),
+        Theorem(
+            "tally-replace", _VALUE + "(epsilon(z), 0)-close.", "proofs/tally.md#replaced-values"
+        ),
         Theorem("tally-person", _PERSON, "proofs/tally.md#the-whole-person"),
-        Theorem("chorus", _RECORD + "(epsilon(z), delta)-close, both ways.",
-                "proofs/chorus.md#theorem"),
-        Theorem("chorus-replace", _VALUE + "(epsilon(z), delta)-close.",
-                "proofs/chorus.md#theorem"),
+        Theorem(
+            "chorus", _RECORD + "(epsilon(z), delta)-close, both ways.", "proofs/chorus.md#theorem"
+        ),
+        Theorem(
+            "chorus-replace", _VALUE + "(epsilon(z), delta)-close.", "proofs/chorus.md#theorem"
+        ),
         Theorem("chorus-person", _PERSON, "proofs/chorus.md#the-whole-person"),
         Theorem("incremental", _OVER_TIME, "proofs/incremental.md#theorem"),
-        Theorem("pmf", "No privacy: the item factors depend on every rating without any noise.",
-                "paper-schemes.md#pmf", _U),
-        Theorem("bias", "No privacy: means and effects are released without any noise.",
-                "paper-schemes.md#pmf", _U),
+        Theorem(
+            "pmf",
+            "No privacy: the item factors depend on every rating without any noise.",
+            "paper-schemes.md#pmf",
+            _U,
+        ),
+        Theorem(
+            "bias",
+            "No privacy: means and effects are released without any noise.",
+            "paper-schemes.md#pmf",
+            _U,
+        ),
         Theorem("paper-printed", _REFUTED, "paper-schemes.md#printed", _U),
         Theorem("paper-stated", _REFUTED, "paper-schemes.md#stated", _U),
         Theorem("pdp-printed-replace", _REFUTED + _TWICE, "paper-schemes.md#printed", _U),
         Theorem("pdp-stated-replace", _REFUTED + _TWICE, "paper-schemes.md#stated", _U),
         Theorem("paper-repaired", _GIVEN_U, "paper-schemes.md#repaired", _C, _REAL_NUMBERS),
-        Theorem("paper-repaired-replace", _GIVEN_U_REPLACED, "paper-schemes.md#repaired", _C,
-                _REAL_NUMBERS),
+        Theorem(
+            "paper-repaired-replace",
+            _GIVEN_U_REPLACED,
+            "paper-schemes.md#repaired",
+            _C,
+            _REAL_NUMBERS,
+        ),
         Theorem("paper-data-threshold", _DATA_THRESHOLD, "paper-schemes.md#repaired", _U),
     )
-}  # fmt: skip
+}
 """All promises that the package's own schemes make."""
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.arrays import Floats
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError
 from discreet.privacy.beside import Beside
@@ -31,7 +32,7 @@ from discreet.privacy.generation import Generation, unrecorded
 from discreet.privacy.hashing import pair_hashes
 from discreet.privacy.history import History
 from discreet.privacy.keeper import Keeper
-from discreet.privacy.lifetime import Floats, Spends
+from discreet.privacy.lifetime import Spends
 
 FORMAT, OLDER = "3", "2"
 """An older one has no generation; it gets one with its next publication."""
@@ -171,9 +172,13 @@ class Ledger:
         return Spends(*(known[name].to_numpy() for name in ("level", "spent", "delta")))
 
     def record(
-        self, ratings: Ratings, levels: Floats, epsilons: Floats, deltas: Floats,
+        self,
+        ratings: Ratings,
+        levels: Floats,
+        epsilons: Floats,
+        deltas: Floats,
         release: LedgerRelease,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write, in one durable step, what each record spends and which release it is for."""
         used = (epsilons > 0) | (deltas > 0)
         columns = (*self._hashes(ratings), levels, epsilons, deltas)
@@ -195,10 +200,16 @@ class Ledger:
             database.execute(
                 "INSERT INTO releases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    release.number, release.digest, release.scheme, release.threshold,
-                    release.recorded, release.state, str(release.staged), str(release.target),
+                    release.number,
+                    release.digest,
+                    release.scheme,
+                    release.threshold,
+                    release.recorded,
+                    release.state,
+                    str(release.staged),
+                    str(release.target),
                 ),
-            )  # fmt: skip
+            )
             commit(database)
 
     def settle(self, number: int, state: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 
@@ -50,8 +51,6 @@ _MEAN, _MEMBER, _FILM, _POPULAR = 2.93, 0.46, 0.52, 0.36
 _TASTE, _HIDDEN, _FACTORS, _NOISE = 0.36, 0.42, 5, 0.52
 _CUTS = (1.46, 2.24, 3.27, 4.46)
 """An opinion above the k-th cut earns more than k stars: people are fond of threes and fours."""
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

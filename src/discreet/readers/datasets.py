@@ -40,30 +40,40 @@ DATA_SETS = {
     for d in (
         DataSet(CLUB, "the embedded cinema club: synthetic, always there"),
         DataSet(
-            "ml-100k", "MovieLens 100K: 943 users, 1,682 films",
-            f"{_GROUPLENS}/ml-100k.zip", "0e33842e24a9c977be4e0107933c0723",
+            "ml-100k",
+            "MovieLens 100K: 943 users, 1,682 films",
+            f"{_GROUPLENS}/ml-100k.zip",
+            "0e33842e24a9c977be4e0107933c0723",
         ),
         DataSet(
-            "ml-1m", "MovieLens 1M: 6,040 users, 3,706 films",
-            f"{_GROUPLENS}/ml-1m.zip", "c4d9eecfca2ab87c1945afe126590906",
+            "ml-1m",
+            "MovieLens 1M: 6,040 users, 3,706 films",
+            f"{_GROUPLENS}/ml-1m.zip",
+            "c4d9eecfca2ab87c1945afe126590906",
         ),
         DataSet(
-            "ml-10m", "MovieLens 10M: half stars",
-            f"{_GROUPLENS}/ml-10m.zip", "ce571fd55effeba0271552578f2648bd",
+            "ml-10m",
+            "MovieLens 10M: half stars",
+            f"{_GROUPLENS}/ml-10m.zip",
+            "ce571fd55effeba0271552578f2648bd",
         ),
         DataSet(
-            "ml-20m", "MovieLens 20M: half stars",
-            f"{_GROUPLENS}/ml-20m.zip", "cd245b17a1ae2cc31bb14903e1204af3",
+            "ml-20m",
+            "MovieLens 20M: half stars",
+            f"{_GROUPLENS}/ml-20m.zip",
+            "cd245b17a1ae2cc31bb14903e1204af3",
         ),
         DataSet(
-            "ml-25m", "MovieLens 25M: half stars",
-            f"{_GROUPLENS}/ml-25m.zip", "6b51fb2759a8657d3bfcbfc42b592ada",
+            "ml-25m",
+            "MovieLens 25M: half stars",
+            f"{_GROUPLENS}/ml-25m.zip",
+            "6b51fb2759a8657d3bfcbfc42b592ada",
         ),
         DataSet("netflix", "the Netflix Prize: 100 million ratings, no longer distributed"),
         DataSet("netflix-7128", "7,128 users of the Netflix Prize, as many as in the paper"),
         DataSet("netflix-10m", "48,000 users of the Netflix Prize"),
     )
-}  # fmt: skip
+}
 
 
 def folders() -> list[Path]:

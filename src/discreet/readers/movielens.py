@@ -20,10 +20,26 @@ CSV_HEADER = {"userId": "user", "movieId": "item"}
 _COLUMNS = ["user", "item", "rating", "timestamp"]
 # The order of u.item's flags is u.genre's, which every copy of the data set shares.
 _GENRES_100K = (
-    "unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary",
-    "Drama", "Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi",
-    "Thriller", "War", "Western",
-)  # fmt: skip
+    "unknown",
+    "Action",
+    "Adventure",
+    "Animation",
+    "Children's",
+    "Comedy",
+    "Crime",
+    "Documentary",
+    "Drama",
+    "Fantasy",
+    "Film-Noir",
+    "Horror",
+    "Musical",
+    "Mystery",
+    "Romance",
+    "Sci-Fi",
+    "Thriller",
+    "War",
+    "Western",
+)
 _NO_GENRES = ("(no genres listed)", "unknown")
 
 

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.derived import looks_derived
 from discreet.data.ids import Id, Ids
 from discreet.data.items import Items
@@ -34,8 +35,6 @@ ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
 FILES = {ITEMS, MODEL, CERTIFICATE}
 _EFFECT, _FACTORS, _FAMILY = "_effect", "_factors", "_family_"
 _TALLIES = ("_against", "_in_favour", "_noise_variance")
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.kernels.least_squares import gram, solve_rows
 from discreet.kernels.lists import add_family_scores, best_items, dot_pairs, score_people
 from discreet.kernels.threads import even_ranges, run_all, run_ranges, thread_count
 
-Array = NDArray[Any]
 FAMILY_SHRINK = 1.5
 """A family's mean residual counts as if so many more ratings of it had been as predicted."""
 _BLOCK = 1 << 18
@@ -84,9 +84,14 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     typical = item_scores.base + item_scores.factors @ item_scores.prior
     workers = thread_count(threads)
     differences = solve_rows(
-        ptr, items, (ratings - typical[items]).astype(dtype), item_scores.factors, how.ridge,
-        how.ridge_per_rating, threads=workers,
-    )  # fmt: skip
+        ptr,
+        items,
+        (ratings - typical[items]).astype(dtype),
+        item_scores.factors,
+        how.ridge,
+        how.ridge_per_rating,
+        threads=workers,
+    )
     coefficients = differences + item_scores.prior
     if not item_scores.families:
         return People(coefficients, (), ())

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.errors import DataError
@@ -21,8 +22,6 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.scoring import Own, People, fold_in, score_pairs
-
-Array = NDArray[Any]
 
 
 class TracePoint(NamedTuple):
@@ -189,8 +188,15 @@ class Publishing(Protocol):
         ...
 
     def publish_batch(
-        self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress, *, history: History | None = None,
-    ) -> Batch:  # fmt: skip
+        self,
+        data: Ratings,
+        spec: PrivacySpec,
+        spends: Spends,
+        before: Release | None,
+        randomness: Randomness,
+        progress: Progress,
+        *,
+        history: History | None = None,
+    ) -> Batch:
         """The next release, from what every pair has left and from the release before."""
         ...

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from discreet.arrays import Array
 from discreet.data.edges import require_inside
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
@@ -16,7 +17,7 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
-from discreet.schemes.base import Array, FactorModel
+from discreet.schemes.base import FactorModel
 from discreet.schemes.certificates import recorded
 from discreet.schemes.pmf.pmf import over_catalogue, public_items
 
@@ -55,9 +56,13 @@ class Bias:
         residual = rating - mean - item_effects[data.item]
         user_effects = _shrunk_means(residual, data.user, len(data.users), self.shrink_users)
         made = recorded(
-            "bias", items=self.items, randomness=Randomness(seed), scheme="Bias", variant="means",
+            "bias",
+            items=self.items,
+            randomness=Randomness(seed),
+            scheme="Bias",
+            variant="means",
             threshold_rule="none",
-        )  # fmt: skip
+        )
         release = Release(
             items=public_items(data, self.items),
             mean=mean,

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.features import Features
 from discreet.data.scale import RatingScale
 from discreet.release.tallies import Tallies
-
-Array = NDArray[Any]
 
 # Constants in units of a quarter of the scale (one star of five); the same for every data set.
 _RATING_VARIANCE = 1.0

@@ -9,11 +9,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Integers
 from discreet.data.edges import require_inside
 from discreet.data.features import Features, encode
 from discreet.data.ids import Ids
 from discreet.data.items import Items
-from discreet.data.ratings import Integers, Ratings, RatingsSource
+from discreet.data.ratings import Ratings, RatingsSource
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.kernels.sums import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
@@ -60,7 +61,7 @@ class Tally:
 
     items: Items | None = None
     """The public catalogue; without one, the list of rated items is assumed to be public."""
-    groups: tuple[str, ...] | None = None
+    families: tuple[str, ...] | None = None
     """Columns that hold families (series, author, brand); by default cut out of the titles."""
     threshold: float | None = None
     """t, declared: by default the largest level offered, which is also the best choice."""
@@ -152,9 +153,12 @@ class Tally:
         return np.where(kept, np.int32(ONE_VOTE), np.int32(0))
 
     def votes(
-        self, data: RatingsSource, levels_of: Callable[[Ratings], NDArray[np.float64]], t: float,
+        self,
+        data: RatingsSource,
+        levels_of: Callable[[Ratings], NDArray[np.float64]],
+        t: float,
         randomness: Randomness,
-    ) -> Integers:  # fmt: skip
+    ) -> Integers:
         """Exact votes against and in favour of every item: secret."""
         if self.personalisation == "sample":
             randomness.key("sample")  # drawn once, before any set of people asks for it
@@ -183,9 +187,13 @@ class Tally:
         return Tallies(against, in_favour, variance)
 
     def concluded(
-        self, data: RatingsSource, tallies: Tallies, spec: PrivacySpec, t: float,
+        self,
+        data: RatingsSource,
+        tallies: Tallies,
+        spec: PrivacySpec,
+        t: float,
         certificate: Certificate,
-    ) -> Release:  # fmt: skip
+    ) -> Release:
         """Everything after the noise: it reads the tallies and public values alone."""
         known = self.estimates(data, tallies, spec, t)
         return effects_release(data, self.items, tallies, known, certificate)
@@ -198,20 +206,36 @@ class Tally:
         if self.neighbours == Neighbours.REPLACE:
             theorem = "tally-replace"
         return recorded(
-            theorem, items=self.items, data=data, spec=spec, threshold=t, randomness=randomness,
-            scheme="Tally", variant="whole table", unit=self.unit, neighbours=self.neighbours,
-            personalisation=self.personalisation, coins=self.personalisation == "sample",
+            theorem,
+            items=self.items,
+            data=data,
+            spec=spec,
+            threshold=t,
+            randomness=randomness,
+            scheme="Tally",
+            variant="whole table",
+            unit=self.unit,
+            neighbours=self.neighbours,
+            personalisation=self.personalisation,
+            coins=self.personalisation == "sample",
             sampler=f"discrete Laplace on a grid of 2^-20 votes, {randomness.grid_sampler}",
-        )  # fmt: skip
+        )
 
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> NDArray[np.float64]:
         """What every record may spend in the next publication: secret."""
         return spends.allowance(spec.levels(data), self.declared_threshold(spec))
 
     def publish_batch(
-        self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress, *, history: History | None = None,
-    ) -> Batch:  # fmt: skip
+        self,
+        data: Ratings,
+        spec: PrivacySpec,
+        spends: Spends,
+        before: Release | None,
+        randomness: Randomness,
+        progress: Progress,
+        *,
+        history: History | None = None,
+    ) -> Batch:
         """One publication: every pair is counted once, and again only if its level was raised."""
         del progress
         t, budgets = self.declared_threshold(spec), self.allowances(data, spec, spends)
@@ -229,7 +253,7 @@ class Tally:
         self, data: RatingsSource, tallies: Tallies, spec: PrivacySpec, t: float
     ) -> tuple[Features, Effects]:
         """What is publicly known of the items, and what the tallies say of them."""
-        features = encode(self.items, len(tallies), self.groups)
+        features = encode(self.items, len(tallies), self.families)
         weights = np.minimum(1.0, spec.typical_levels() / t)
         whole = self.personalisation == "sample" or self.unit == "person"
         ratio = 1.0 if whole else weight_ratio(weights)

@@ -116,9 +116,11 @@ def _require(request: Request, credentials: Credentials, role: Role) -> Bearer:
     )
     if found is None:
         raise Problem(
-            401, "no_token", "send a token: Authorization: Bearer ...",
+            401,
+            "no_token",
+            "send a token: Authorization: Bearer ...",
             {"WWW-Authenticate": "Bearer"},
-        )  # fmt: skip
+        )
     if found.role != role:
         raise Problem(403, "wrong_role", f"this needs a token of another kind: {role.value}")
     return found

@@ -47,18 +47,25 @@ def create_app(
     limits, metrics = limits or Limits(), Metrics()
     cache = PublicCache(database)
     service = Service(
-        database=database, declared=declared, public=cache, metrics=metrics,
+        database=database,
+        declared=declared,
+        public=cache,
+        metrics=metrics,
         authenticator=Authenticator(database, limits),
         programs=Programs(database, metrics, cache.look_again),
         open_to_all=open_to_all,
-    )  # fmt: skip
+    )
     app = FastAPI(
-        title="Discreet", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None,
+        title="Discreet",
+        version=__version__,
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
         redirect_slashes=False,
         description="A recommender that keeps every rating as private as the person who gave it "
         "asked for. People send their personal token, the operator another: Authorization: "
         "Bearer TOKEN.",
-    )  # fmt: skip
+    )
     app.state.service, app.state.authenticator = service, service.authenticator
     app.add_middleware(Guard, limits=limits, metrics=metrics)
     app.add_exception_handler(HTTPException, pages.refused)
@@ -68,10 +75,12 @@ def create_app(
         app.include_router(routes)
     app.get("/healthz", tags=["operations"])(healthz)
     app.get(
-        "/metrics", tags=["operations"], response_class=Response,
+        "/metrics",
+        tags=["operations"],
+        response_class=Response,
         dependencies=[Depends(require_monitor)],
         responses={200: {"content": {"text/plain": {}}}, **described(401, 403, 429)},
-    )(metrics_page)  # fmt: skip
+    )(metrics_page)
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     return app
 

@@ -115,10 +115,14 @@ def _bars(values: Sequence[tuple[str, int]]) -> Chart:
         height = tall * value / top
         marks.append(
             Mark(
-                LEFT + room * (k + 0.15), HEIGHT - BOTTOM - height, min(room * 0.7, 90.0), height,
-                label, f"{value:,}",
+                LEFT + room * (k + 0.15),
+                HEIGHT - BOTTOM - height,
+                min(room * 0.7, 90.0),
+                height,
+                label,
+                f"{value:,}",
             )
-        )  # fmt: skip
+        )
     x_ticks = [Tick(mark.x + mark.width / 2, mark.label) for mark in marks]
     y_ticks = [
         Tick(HEIGHT - BOTTOM - tall * part / 4, f"{top * part / 4:,.6g}") for part in range(5)

@@ -87,9 +87,13 @@ class Guard:
         route: Any = scope.get("route")
         place = STATIC if scope["path"].startswith(STATIC) else "none"
         logs.event(
-            "request", request=request, method=scope["method"],
-            route=getattr(route, "path", place), status=status, ms=round(seconds * 1000, 2),
-        )  # fmt: skip
+            "request",
+            request=request,
+            method=scope["method"],
+            route=getattr(route, "path", place),
+            status=status,
+            ms=round(seconds * 1000, 2),
+        )
 
 
 def _unexpected(scope: Scope, request: str) -> Response:

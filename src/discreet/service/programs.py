@@ -124,9 +124,12 @@ class Programs:
             [sys.executable, "-m", "discreet", "operate", *words, "--json"],
             # Not on the command line, where every user of the machine could read a password.
             env={**os.environ, "DISCREET_DATABASE": url},
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
             start_new_session=True,  # Ctrl-C is for the service, which stops it gently
-        )  # fmt: skip
+        )
         with suppress(OSError):  # those who are waiting for a page come first
             os.setpriority(os.PRIO_PROCESS, program.pid, 5)
         return program

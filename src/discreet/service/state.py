@@ -76,9 +76,10 @@ class Service:
         least, most = self.declared.smallest_counted, self.declared.max_level
         if epsilon is not None and not least <= epsilon <= most:
             raise Problem(
-                422, "level_not_offered", f"epsilon is from {least:.1g} to {most:g}: a smaller one "
-                "would never be counted"
-            )  # fmt: skip
+                422,
+                "level_not_offered",
+                f"epsilon is from {least:.1g} to {most:g}: a smaller one would never be counted",
+            )
         # A change of the rating alone leaves its level as it was chosen.
         level = Level.KEPT if epsilon is None else Level.NEW
         new = self.declared.usual_level if epsilon is None else epsilon

@@ -67,9 +67,12 @@ def fit(
 
 
 def _tally(
-    scheme: Tally, data: SparkRatings, spec: PrivacySpec | None, seed: int | None,
+    scheme: Tally,
+    data: SparkRatings,
+    spec: PrivacySpec | None,
+    seed: int | None,
     progress: Progress,
-) -> Release:  # fmt: skip
+) -> Release:
     """Tally's own steps, the votes counted by one SQL aggregation without any shuffle by people."""
     checked = scheme.checked(spec)
     t, randomness = scheme.declared_threshold(checked), Randomness(seed)

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Integers
 from discreet.data.columns import choose_columns
 from discreet.data.edges import PerItem
 from discreet.data.ids import Ids
-from discreet.data.ratings import Integers, Ratings
+from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.engines.spark import tasks
 from discreet.engines.spark.session import reported, require_pyspark
@@ -153,9 +154,14 @@ def spark_ratings(
     spread = table.sparkSession.sparkContext.defaultParallelism
     parts = max(spread, -(-count // ROWS)) if partitions is None else partitions
     return SparkRatings(
-        table, per_item.ids, scale, "epsilon" in chosen, require_count("partitions", parts),
-        per_item, pairs_checked=not unique_pairs,
-    )  # fmt: skip
+        table,
+        per_item.ids,
+        scale,
+        "epsilon" in chosen,
+        require_count("partitions", parts),
+        per_item,
+        pairs_checked=not unique_pairs,
+    )
 
 
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from discreet.arrays import Integers
 from discreet.data.ids import id_series
-from discreet.data.ratings import Integers
 from discreet.engines.spark.ratings import SparkRatings, rows_of
 from discreet.engines.spark.session import reported
 from discreet.errors import SpecError
 from discreet.privacy.fixedpoint import COIN_SHAVE, WEIGHT_SHAVE
 from discreet.privacy.hashing import derive_key
 from discreet.privacy.noise import Randomness
-from discreet.privacy.spec import ById, Groups, PrivacySpec, Uniform, no_level
-from discreet.privacy.spec import Column as LevelColumn
+from discreet.privacy.spec import ById, Groups, LevelColumn, PrivacySpec, Uniform, no_level
 from discreet.release.tallies import ONE_VOTE
 from discreet.schemes.tally import Tally
 

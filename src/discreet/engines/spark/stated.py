@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.engines.spark import sql, tasks
 from discreet.engines.spark.ratings import SparkRatings
 from discreet.engines.spark.session import reported
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SWEEPS = 10
-Array = NDArray[Any]
 
 
 def fit(
@@ -96,17 +95,26 @@ def train_people(used: DataFrame, factors: int, seed: int) -> DataFrame:
     from pyspark.ml.recommendation import ALS
 
     als = ALS(
-        rank=factors, maxIter=SWEEPS, regParam=0.05, seed=seed,
-        userCol="user_row", itemCol="item_row", ratingCol="rating",
-    )  # fmt: skip
+        rank=factors,
+        maxIter=SWEEPS,
+        regParam=0.05,
+        seed=seed,
+        userCol="user_row",
+        itemCol="item_row",
+        ratingCol="rating",
+    )
     with reported():
         return als.fit(used).userFactors
 
 
 def solve_items(
-    scheme: PDPPMF, data: SparkRatings, used: DataFrame, people: DataFrame, t: float,
+    scheme: PDPPMF,
+    data: SparkRatings,
+    used: DataFrame,
+    people: DataFrame,
+    t: float,
     randomness: Randomness,
-) -> Array:  # fmt: skip
+) -> Array:
     """V of objective (7): (sum u u' + lambda) v = sum r u - eta, u within the unit ball."""
     d, items = scheme.factors, len(data.items)
     schema = "item_row bigint, moments array<double>"

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import polars as pl
 
-from discreet.data.ratings import Integers, Ratings
+from discreet.arrays import Integers
+from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DiscreetError
 from discreet.kernels.threads import limit_threads

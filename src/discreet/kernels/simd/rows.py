@@ -98,8 +98,8 @@ def row_gradient(typingctx, x, other, cols, r, lo, hi, total):
                 w.add_to(squares[count], w.multiply(exact, exact))
 
             most = max(squares)
-            groups = builder.sdiv(builder.sub(hi, lo), w.index(most))
-            middle = builder.add(lo, builder.mul(groups, w.index(most)))
+            whole = builder.sdiv(builder.sub(hi, lo), w.index(most))
+            middle = builder.add(lo, builder.mul(whole, w.index(most)))
             for first, end, count in ((lo, middle, most), (middle, hi, 1)):
                 with cgutils.for_range_slice(builder, first, end, w.index(count)) as (k, _):
                     add(k, count)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.ratings import Integers, Ratings, RatingsSource
+from discreet.arrays import Array, Integers
+from discreet.data.ratings import Ratings, RatingsSource
 from discreet.errors import ParameterError
 from discreet.privacy.accounting import gaussian_mu, gaussian_weights, grid_loss, usable_mu
 from discreet.privacy.fixedpoint import (
@@ -28,7 +29,6 @@ from discreet.schemes.tally import Tally, count_votes, weight_ratio
 PERSON_NORM = 16
 """A whole person's votes, as the root of the sum of squares: 256 ratings have one each."""
 
-Array = NDArray[Any]
 LevelsOf = Callable[[Ratings], NDArray[np.float64]]
 """Some records' levels, or what is left of them."""
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.features import Features
 from discreet.data.ids import Ids
 from discreet.release.release import Release
@@ -27,14 +27,12 @@ _VOICE = 0.3
 """E|u|^2, for how much chance there is in a sum of voices."""
 _MEMORY, _FADE = 3, 0.5
 """So many rounds are combined, each older one counting half as much."""
-_NOISE_GROUPS = 32
+_NOISE_BINS = 32
 """Of items, for empirical Bayes: as good as 128."""
 _EM_STEPS, _LEAST = 3, 0.1
 """EM begins with no direction below a tenth of the mean; more steps predict no better."""
 _RANK = 1e-12
 """Directions that were fed in twice count once."""
-
-Array = NDArray[Any]
 
 
 def first_directions(
@@ -86,8 +84,8 @@ class DirectionEstimator:
         self.chance = 0.5 * clip**2 * _VOICE * weight_ratio / factors
         # Items with nearly the same noise: what is computed of them stays in a cache, and unless
         # they are very many, their products wake no threads of the linear algebra's own.
-        ends = len(heard) * np.arange(_NOISE_GROUPS + 1) // _NOISE_GROUPS
-        self.groups = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
+        ends = len(heard) * np.arange(_NOISE_BINS + 1) // _NOISE_BINS
+        self.bins = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
         self.rounds, self.d = 0, factors
         self.shown = np.empty((len(heard), _MEMORY * factors))
         self.t = np.empty_like(self.shown)
@@ -119,8 +117,8 @@ class DirectionEstimator:
         turned = turned @ P
         z = np.empty(fed.shape)
         z[:] = -mean @ turned  # an item that nobody was heard for is as its prior says, t = 0
-        for group in self.groups:
-            z[self.items[group]] += t[group] @ turned
+        for bin_ in self.bins:
+            z[self.items[bin_]] += t[bin_] @ turned
         return Directions(z, FIRST_SIZE * true * values / max(values[0], 1e-12))
 
     def _posterior(self, Y: Array, R: Array, t: Array) -> tuple[Array, Array]:
@@ -129,20 +127,20 @@ class DirectionEstimator:
         Writes t. Q, and the rows' covariance around these means on average over ratings.
         """
         g = _mean(Y, 1 / R)
-        # In a group the noise is taken to be the same, and then the sum of squares is all that EM
-        # needs to know: with a group for every item it would be exact.
-        squares = np.empty((len(self.groups), len(g), len(g)))
-        for square, group in zip(squares, self.groups, strict=True):
-            x = np.subtract(Y[group], g, out=t[group])
+        # In a bin the noise is taken to be the same, and then the sum of squares is all that EM
+        # needs to know: with a bin for every item it would be exact.
+        squares = np.empty((len(self.bins), len(g), len(g)))
+        for square, bin_ in zip(squares, self.bins, strict=True):
+            x = np.subtract(Y[bin_], g, out=t[bin_])
             np.matmul(x.T, x, out=square)
-        r = np.array([R[group].mean() for group in self.groups])
-        sizes = np.array([group.stop - group.start for group in self.groups])
+        r = np.array([R[bin_].mean() for bin_ in self.bins])
+        sizes = np.array([bin_.stop - bin_.start for bin_ in self.bins])
         values, Q = _eigen(_spread(squares, r, sizes, _first_spread(squares, r, sizes)))
         share = np.zeros(len(g))
-        for group in self.groups:
-            shares = values / (values + R[group, None])
-            np.multiply(t[group] @ Q, shares, out=t[group])
-            share += self.c[group] @ shares
+        for bin_ in self.bins:
+            shares = values / (values + R[bin_, None])
+            np.multiply(t[bin_] @ Q, shares, out=t[bin_])
+            share += self.c[bin_] @ shares
         return Q, np.asarray(Q * (values * (1 - share / self.total)) @ Q.T)
 
     def _moments(self, t: Array, fed: Array) -> tuple[Array, Array, Array, Array]:
@@ -152,10 +150,10 @@ class DirectionEstimator:
         level = _mean(fed := fed[self.items], self.c)
         squares, with_fed, of_fed = (np.zeros(s) for s in ((width, width), (d, width), (d, d)))
         mean = np.zeros(width)
-        for group in self.groups:
-            rows, beside, c = t[group], fed[group] - level, self.c[group, None]
+        for bin_ in self.bins:
+            rows, beside, c = t[bin_], fed[bin_] - level, self.c[bin_, None]
             weighted = c * rows
-            mean += self.c[group] @ rows
+            mean += self.c[bin_] @ rows
             squares += weighted.T @ rows
             with_fed += beside.T @ weighted
             of_fed += (c * beside).T @ beside
@@ -185,7 +183,7 @@ def more_telling(found: Directions, before: Directions | None) -> Directions:
 def _first_spread(squares: Array, r: Array, sizes: Array) -> Array:
     """Omega by moments: the squares less the noise in them.
 
-    A group counts as far as its squares tell of Omega, whose size is guessed from the best first.
+    A bin counts as far as its squares tell of Omega, whose size is guessed from the best first.
     """
     d, size = len(squares[0]), 0.0
     for _ in range(2):
@@ -200,7 +198,7 @@ def _first_spread(squares: Array, r: Array, sizes: Array) -> Array:
 def _spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
     """Omega of rows N(0, Omega) + N(0, r_g I), by EM from a first guess.
 
-    Of every group g of rows their sum of squares, noise and number.
+    Of every bin g of rows their sum of squares, noise and number.
     """
     d = len(Omega)
     for _ in range(_EM_STEPS):

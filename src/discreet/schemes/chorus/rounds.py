@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.data.ratings import Integers, Ratings, RatingsSource
+from discreet.arrays import Array, Integers
+from discreet.data.ratings import Ratings, RatingsSource
 from discreet.errors import ParameterError
 from discreet.kernels.sums import item_sums, user_vectors
 from discreet.kernels.threads import blockwise, row_ranges, run_ranges, thread_count
@@ -37,8 +38,6 @@ GRID = 1 << 20
 SUM_GRID = 1 << 30
 """Of the rounds' sums."""
 
-Array = NDArray[Any]
-
 
 class Contributions(NamedTuple):
     """Some people's a_ij = w x in units of 2^-20, in both orders of their ratings: secret."""
@@ -52,9 +51,15 @@ class NoisyRounds:
     """The rounds: everything secret is here, and only noisy sums leave."""
 
     def __init__(
-        self, data: RatingsSource, effects: Effects, plan: Plan,
-        purse: RatingBudget | PersonBudget, *, neighbours: Neighbours, threads: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        data: RatingsSource,
+        effects: Effects,
+        plan: Plan,
+        purse: RatingBudget | PersonBudget,
+        *,
+        neighbours: Neighbours,
+        threads: int | None = None,
+    ) -> None:
         self.plan, self.neighbours = plan, neighbours
         self.threads = thread_count(threads)
         mu = Fraction(purse.rounds(plan.share))
@@ -125,11 +130,24 @@ class NoisyRounds:
         U = np.empty((len(some.data.users), z.shape[1]))
         V = np.empty((len(some.data.items), z.shape[1]), dtype=np.int64)
         run_ranges(
-            user_vectors, row_ranges(people.ptr, threads), threads,
-            people.ptr, people.cols, some.by_user, z, FLOOR, U,
-        )  # fmt: skip
+            user_vectors,
+            row_ranges(people.ptr, threads),
+            threads,
+            people.ptr,
+            people.cols,
+            some.by_user,
+            z,
+            FLOOR,
+            U,
+        )
         run_ranges(
-            item_sums, row_ranges(items.ptr, threads), threads,
-            items.ptr, items.cols, some.by_item, U, V,
-        )  # fmt: skip
+            item_sums,
+            row_ranges(items.ptr, threads),
+            threads,
+            items.ptr,
+            items.cols,
+            some.by_item,
+            U,
+            V,
+        )
         return V

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.edges import require_inside
 from discreet.data.features import Features
 from discreet.data.items import Items
@@ -38,8 +38,6 @@ PROBE = 0.03
 _SQUARES = 5.0
 """The variance of a Laplace number's square, over that of the number squared."""
 
-Array = NDArray[Any]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Chorus:
@@ -56,7 +54,7 @@ class Chorus:
     delta: float = 1e-8
     """Well below one over the number of ratings, or of people."""
     items: Items | None = None
-    groups: tuple[str, ...] | None = None
+    families: tuple[str, ...] | None = None
     factors: int | str = "auto"
     """A number, or "auto": 3% of the budget buys noisy counts, and they decide."""
     rounds: int = 6
@@ -130,9 +128,16 @@ class Chorus:
         )
 
     def publish_batch(
-        self, data: Ratings, spec: PrivacySpec, spends: Spends, before: Release | None,
-        randomness: Randomness, progress: Progress, *, history: History | None = None,
-    ) -> Batch:  # fmt: skip
+        self,
+        data: Ratings,
+        spec: PrivacySpec,
+        spends: Spends,
+        before: Release | None,
+        randomness: Randomness,
+        progress: Progress,
+        *,
+        history: History | None = None,
+    ) -> Batch:
         """One publication: every record with what its pair has left, at most its part of it."""
         budgets = self.allowances(data, spec, spends)
         made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
@@ -148,14 +153,23 @@ class Chorus:
     @property
     def _tally(self) -> Tally:
         return Tally(
-            items=self.items, groups=self.groups, threshold=self.threshold, unit=self.unit,
-            neighbours=self.neighbours, threads=self.threads,
-        )  # fmt: skip
+            items=self.items,
+            families=self.families,
+            threshold=self.threshold,
+            unit=self.unit,
+            neighbours=self.neighbours,
+            threads=self.threads,
+        )
 
     def _make(
-        self, data: RatingsSource, spec: PrivacySpec, levels_of: LevelsOf, randomness: Randomness,
-        before: Release | None, progress: Progress,
-    ) -> _Made:  # fmt: skip
+        self,
+        data: RatingsSource,
+        spec: PrivacySpec,
+        levels_of: LevelsOf,
+        randomness: Randomness,
+        before: Release | None,
+        progress: Progress,
+    ) -> _Made:
         """Everything that draws noise, and what is concluded from it and from a release before."""
         tally = self._tally
         t = tally.declared_threshold(spec)
@@ -193,13 +207,22 @@ class Chorus:
         if self.neighbours == Neighbours.REPLACE:
             theorem = "chorus-replace"
         return recorded(
-            theorem, items=self.items, data=data, spec=spec, randomness=randomness,
-            threshold=self._tally.declared_threshold(spec), proven_up_to=LARGEST_EPSILON,
-            scheme="Chorus", variant="whole table", unit=self.unit, neighbours=self.neighbours,
-            personalisation="weigh", delta=self.delta,
+            theorem,
+            items=self.items,
+            data=data,
+            spec=spec,
+            randomness=randomness,
+            threshold=self._tally.declared_threshold(spec),
+            proven_up_to=LARGEST_EPSILON,
+            scheme="Chorus",
+            variant="whole table",
+            unit=self.unit,
+            neighbours=self.neighbours,
+            personalisation="weigh",
+            delta=self.delta,
             sampler="discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete "
             f"Gaussian on a grid of 2^-30, {randomness.grid_sampler}",
-        )  # fmt: skip
+        )
 
     def _plan(self, purse: RatingBudget | PersonBudget) -> Plan:
         """Decide from noisy counts, before the rest is spent."""

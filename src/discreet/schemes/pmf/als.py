@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.ratings import CSR, Ratings
 from discreet.data.scale import RatingScale
 from discreet.kernels.gradients import add_normal_product, squared_errors
@@ -15,8 +15,6 @@ from discreet.kernels.least_squares import orthonormalise, solve_rows
 from discreet.kernels.threads import even_ranges, row_ranges, run_all, run_ranges, thread_count
 from discreet.progress import Progress
 from discreet.schemes.base import TracePoint
-
-Array = NDArray[Any]
 
 
 def solve_side(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.edges import require_inside
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
@@ -43,7 +43,6 @@ from discreet.schemes.pmf.gradient import GradientSteps, unit_rows
 from discreet.schemes.pmf.pmf import DTYPES, factor_release, over_catalogue, unit_ball_fold_in
 
 VARIANTS = ("printed", "stated", "repaired")
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +123,15 @@ class DPPMF:
         return scale.largest if self.neighbours == Neighbours.ADD_REMOVE else scale.span
 
     def _perturbed(
-        self, data: Ratings, used: Ratings, t: float, chosen: Threshold,
-        spec: PrivacySpec, randomness: Randomness, progress: Progress,
-    ) -> FactorModel:  # fmt: skip
+        self,
+        data: Ratings,
+        used: Ratings,
+        t: float,
+        chosen: Threshold,
+        spec: PrivacySpec,
+        randomness: Randomness,
+        progress: Progress,
+    ) -> FactorModel:
         """S2 on the records in `used`; the model knows everybody's own records in `data`."""
         centre = data.scale.middle if self.variant == "repaired" else 0.0
         # The non-private first phase; the printed scheme goes on from its item factors.
@@ -149,9 +154,13 @@ class DPPMF:
         return FactorModel(release, data, U.astype(V.dtype, copy=False), trace, self.threads)
 
     def _people(
-        self, used: Ratings, steps: GradientSteps, centre: float,
-        randomness: Randomness, progress: Progress,
-    ) -> tuple[Array, Array, tuple[TracePoint, ...]]:  # fmt: skip
+        self,
+        used: Ratings,
+        steps: GradientSteps,
+        centre: float,
+        randomness: Randomness,
+        progress: Progress,
+    ) -> tuple[Array, Array, tuple[TracePoint, ...]]:
         if self.solver == "gradient":
             U, V = steps.start(self.factors, self.initial)
             lambda_v = 0.01 if self.lambda_v is None else self.lambda_v
@@ -159,9 +168,15 @@ class DPPMF:
             return U, V, tuple(steps.trace)
         V = unit_rows(randomness.training, len(used.items), self.factors, self.initial)
         U, V, trace = alternate(
-            used, V.astype(DTYPES[self.dtype]), (0.05, 0.05),
-            centre=centre, weighted=True, sweeps=10, threads=self.threads, progress=progress,
-        )  # fmt: skip
+            used,
+            V.astype(DTYPES[self.dtype]),
+            (0.05, 0.05),
+            centre=centre,
+            weighted=True,
+            sweeps=10,
+            threads=self.threads,
+            progress=progress,
+        )
         project_rows(0, len(U), U)
         return U, V, trace
 
@@ -176,9 +191,13 @@ class DPPMF:
         eta = randomness.spherical(len(used.items), self.factors, self.sensitivity(used.scale) / t)
         order = used.by_item
         return solve_side(
-            order, order.values.astype(np.float64), U.astype(np.float64), self.ridge(t),
-            linear=eta, threads=thread_count(self.threads),
-        )  # fmt: skip
+            order,
+            order.values.astype(np.float64),
+            U.astype(np.float64),
+            self.ridge(t),
+            linear=eta,
+            threads=thread_count(self.threads),
+        )
 
     def _minimise_huber(
         self, used: Ratings, U: Array, t: float, centre: float, randomness: Randomness
@@ -200,10 +219,19 @@ class DPPMF:
         project_rows(0, len(U64), U64)  # rounding to 32 bits may leave a row a hair outside
         V, residual = np.empty_like(eta), np.empty(len(eta))
         run_ranges(
-            solve_huber, row_ranges(order.ptr, workers), workers,
-            order.ptr, order.cols, order.values.astype(np.float64) - centre, U64,
-            ridge, kappa, eta, V, residual,
-        )  # fmt: skip
+            solve_huber,
+            row_ranges(order.ptr, workers),
+            workers,
+            order.ptr,
+            order.cols,
+            order.values.astype(np.float64) - centre,
+            U64,
+            ridge,
+            kappa,
+            eta,
+            V,
+            residual,
+        )
         if not residual.max() < 1e-9:
             raise ArithmeticError("Newton's method did not reach the minimum of an item")
         return V
@@ -226,14 +254,20 @@ class DPPMF:
             parameters["kappa"] = "span/4" if self.kappa is None else self.kappa
         declared = None if isinstance(chosen, str) else chosen
         made = recorded(
-            self._theorem(chosen), items=self.items, spec=spec, randomness=randomness,
-            scheme="PDP-PMF" if self.personal else "DP-PMF", variant=self.variant,
-            neighbours=self.neighbours, threshold=declared,
+            self._theorem(chosen),
+            items=self.items,
+            spec=spec,
+            randomness=randomness,
+            scheme="PDP-PMF" if self.personal else "DP-PMF",
+            variant=self.variant,
+            neighbours=self.neighbours,
+            threshold=declared,
             threshold_rule="declared" if declared else f"{chosen} of the training levels",
             personalisation="sample" if self.personal else "none: one level for everybody",
-            coins=self.personal, parameters=parameters,
+            coins=self.personal,
+            parameters=parameters,
             sampler="uniform direction times Gamma(d), in 64-bit floating point",
-        )  # fmt: skip
+        )
         return Certificate(made)
 
     def _theorem(self, chosen: Threshold) -> str:

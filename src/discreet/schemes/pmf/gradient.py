@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.ratings import CSR, Ratings
 from discreet.errors import DivergenceError
 from discreet.kernels.gradients import add_gradient, partition, project_rows
@@ -20,8 +20,6 @@ from discreet.schemes.base import TracePoint
 
 BATCH = 100_000
 """Ratings per mini-batch: with it, the paper's gamma = 50 reproduces the paper's results."""
-
-Array = NDArray[Any]
 
 
 def unit_rows(rng: np.random.Generator, rows: int, d: int, initial: str) -> Array:
@@ -99,9 +97,15 @@ class GradientSteps:
         return U, V
 
     def perturb(
-        self, U: Array, V: Array, lambda_v: float, scale: float, passes: int,
-        randomness: Randomness, progress: Progress,
-    ) -> Array:  # fmt: skip
+        self,
+        U: Array,
+        V: Array,
+        lambda_v: float,
+        scale: float,
+        passes: int,
+        randomness: Randomness,
+        progress: Progress,
+    ) -> Array:
         """k2 passes over the items, U constant, fresh noise of Theorem 1 in every step."""
         mean_rate = self.gamma * self._count / len(self.data)
         noise_size = mean_rate * scale * V.shape[1] * passes * self._count
@@ -137,9 +141,16 @@ class GradientSteps:
                 yield people, items, lo, hi
 
     def _adding(
-        self, side: Side, lo: int, hi: int, own: Array, other: Array, rate: float,
-        out: Array, squared: Array,
-    ) -> list[Callable[[], None]]:  # fmt: skip
+        self,
+        side: Side,
+        lo: int,
+        hi: int,
+        own: Array,
+        other: Array,
+        rate: float,
+        out: Array,
+        squared: Array,
+    ) -> list[Callable[[], None]]:
         """Calls that together add the gradient of records lo..hi; no two touch one row."""
         arrays = (*side, own, other, self.dtype.type(rate), out, squared)
         ranges = record_ranges(side.rows, lo, hi, self.threads)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.edges import require_inside
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings, RatingsSource
@@ -34,7 +34,6 @@ from discreet.schemes.pmf.gradient import GradientSteps, unit_rows
 from discreet.schemes.pmf.sgd import descend
 
 DTYPES = {"float32": np.float32, "float64": np.float64}
-Array = NDArray[Any]
 
 
 class _Settings(NamedTuple):
@@ -202,9 +201,14 @@ class PMF:
 
     def _certificate(self, randomness: Randomness) -> Certificate:
         made = recorded(
-            "pmf", items=self.items, randomness=randomness, scheme="PMF", variant=self.solver,
-            threshold_rule="none", parameters={"factors": self.factors},
-        )  # fmt: skip
+            "pmf",
+            items=self.items,
+            randomness=randomness,
+            scheme="PMF",
+            variant=self.solver,
+            threshold_rule="none",
+            parameters={"factors": self.factors},
+        )
         return Certificate(made)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.arrays import Array
 from discreet.data.ratings import Ratings
 from discreet.kernels.gradients import partition, shuffle, take_steps
 from discreet.kernels.sorting import take
@@ -19,19 +20,17 @@ from discreet.schemes.base import TracePoint
 from discreet.schemes.pmf.gradient import Side, diverged
 
 _MANY = 1 << 22
-"""So many ratings are worth more groups, and more threads."""
+"""So many ratings are worth more bands, and more threads."""
 _HOPELESS = 1e3
 """No useful model has such an error, in quarters of the scale; a diverging one passes it soon."""
 
-Array = NDArray[Any]
-
 
 class Blocks(NamedTuple):
-    """The ratings of every group of people on every group of items."""
+    """The ratings of every band of people on every band of items."""
 
     records: Side
     ptr: NDArray[np.int64]
-    groups: int
+    bands: int
     """Of people, and of items: at most so many threads find work."""
 
     @classmethod
@@ -43,16 +42,16 @@ class Blocks(NamedTuple):
         Two in a row are seldom of one person or item, whose factors would have to be waited for.
         """
         # By the table's size, not by the number of threads, which must not change a result.
-        groups = 8 if len(data) < _MANY else 16
-        people, items = (_groups(order.ptr, groups) for order in (data.by_user, data.by_item))
+        bands = 8 if len(data) < _MANY else 16
+        people, items = (_bands(order.ptr, bands) for order in (data.by_user, data.by_item))
         records = Side.of(data.by_user, centre, dtype)
         np.divide(records.r, data.scale.span / 4, out=records.r)
         block_of = take(people, records.rows, threads)
-        block_of *= groups
+        block_of *= bands
         block_of += take(items, records.cols, threads)
         dealt = records.empty()
-        ptr = partition(block_of, groups**2, *records, *dealt)
-        seeds = rng.integers(2**63, size=groups**2)
+        ptr = partition(block_of, bands**2, *records, *dealt)
+        seeds = rng.integers(2**63, size=bands**2)
         run_all(
             [
                 partial(shuffle, lo, hi, *dealt, seed)
@@ -60,11 +59,11 @@ class Blocks(NamedTuple):
             ],
             threads,
         )
-        return cls(dealt, ptr, groups)
+        return cls(dealt, ptr, bands)
 
     def round(self, shift: int) -> list[tuple[int, int]]:
         """The ranges of blocks of which no two have a person or an item in common."""
-        blocks = [row * self.groups + (row + shift) % self.groups for row in range(self.groups)]
+        blocks = [row * self.bands + (row + shift) % self.bands for row in range(self.bands)]
         return [(int(self.ptr[block]), int(self.ptr[block + 1])) for block in blocks]
 
     def walk(self, shifts: Iterable[int], U: Array, V: Array, threads: int, *sizes: Any) -> float:
@@ -79,10 +78,10 @@ class Blocks(NamedTuple):
         return squared
 
 
-def _groups(ptr: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
-    """The group of each row; all groups have about as many records."""
-    group = ptr[:-1] * count // max(1, ptr[-1])
-    return np.asarray(group, dtype=np.uint8)  # that of a row without records is never asked for
+def _bands(ptr: NDArray[np.int64], count: int) -> NDArray[np.uint8]:
+    """The band of each row; all bands have about as many records."""
+    band = ptr[:-1] * count // max(1, ptr[-1])
+    return np.asarray(band, dtype=np.uint8)  # that of a row without records is never asked for
 
 
 def descend(
@@ -110,7 +109,7 @@ def descend(
         progress("SGD", step - 1, passes)
         rate = gamma * (1 - (step - 1) / passes)
         sizes = (number(rate), *(number(1 - rate * ridge) for ridge in ridges))
-        squared = blocks.walk(rng.permutation(blocks.groups).tolist(), U, V, workers, *sizes)
+        squared = blocks.walk(rng.permutation(blocks.bands).tolist(), U, V, workers, *sizes)
         rmse = float(np.sqrt(squared / max(1, len(data))))
         if not rmse <= _HOPELESS:  # also true for NaN
             raise diverged(gamma, "SGD pass", step, "is too long")

@@ -119,10 +119,12 @@ async def export(ask: Ask) -> Response:
             joined = people.joined_at(connection, person)
             accesses = people.accesses(connection, person)
         return shapes.ExportOut(
-            person=person, joined_at=joined, ratings=[_rating(service, o) for o in found.own],
+            person=person,
+            joined_at=joined,
+            ratings=[_rating(service, o) for o in found.own],
             accesses=[shapes.AccessOut.model_validate(one) for one in accesses],
             disclosures=_record(service, found),
-        )  # fmt: skip
+        )
 
     name = 'attachment; filename="my-data.json"'
     return await ask(everything, headers={"Content-Disposition": name})
@@ -142,9 +144,12 @@ async def erase(ask: Ask) -> Response:
 
 def _rating(service: Service, own_rating: OwnRating) -> shapes.RatingOut:
     return shapes.RatingOut(
-        item=own_rating.item, title=service.title(own_rating.item), rating=own_rating.rating,
-        epsilon=own_rating.epsilon, changed_at=own_rating.changed_at,
-    )  # fmt: skip
+        item=own_rating.item,
+        title=service.title(own_rating.item),
+        rating=own_rating.rating,
+        epsilon=own_rating.epsilon,
+        changed_at=own_rating.changed_at,
+    )
 
 
 def _loss(loss: Loss) -> shapes.LossOut:
@@ -154,26 +159,38 @@ def _loss(loss: Loss) -> shapes.LossOut:
 def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
     ground = service.ground
     return shapes.DisclosureOut(
-        item=found.item, state=found.state, entered=found.entered, release=found.release,
-        changed_since=found.changed_since, epsilon=found.epsilon, spent=_loss(found.spent),
-        next=_loss(found.next), most=_loss(found.most), can_be_raised=found.can_be_raised,
+        item=found.item,
+        state=found.state,
+        entered=found.entered,
+        release=found.release,
+        changed_since=found.changed_since,
+        epsilon=found.epsilon,
+        spent=_loss(found.spent),
+        next=_loss(found.next),
+        most=_loss(found.most),
+        can_be_raised=found.can_be_raised,
         explained=plain_language.told(found, ground),
         choices=[
             shapes.ChoiceOut(
-                level=choice.level, next=_loss(choice.next), most=_loss(choice.most),
+                level=choice.level,
+                next=_loss(choice.next),
+                most=_loss(choice.most),
                 explained=plain_language.would_mean(choice, found, ground),
             )
             for choice in found.choices
         ],
-    )  # fmt: skip
+    )
 
 
 def _record(service: Service, found: Record) -> shapes.RecordOut:
     protected = service.ground != plain_language.Ground.SEEDED
     return shapes.RecordOut(
-        protected=protected, restored=found.restored, spent=_loss(found.spent),
-        most=_loss(found.most), ratings=[_disclosure(service, one) for one in found.ratings],
-    )  # fmt: skip
+        protected=protected,
+        restored=found.restored,
+        spent=_loss(found.spent),
+        most=_loss(found.most),
+        ratings=[_disclosure(service, one) for one in found.ratings],
+    )
 
 
 def _rated(service: Service, person: str, own_rating: OwnRating) -> shapes.RatedOut:

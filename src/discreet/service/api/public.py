@@ -48,18 +48,24 @@ def read_declaration(request: Request) -> shapes.DeclarationOut:
         for level in service.levels()
     ]
     return shapes.DeclarationOut(
-        scale=declared.scale, levels=levels, max_epsilon=declared.max_level,
-        default_epsilon=declared.usual_level, delta=declared.delta,
+        scale=declared.scale,
+        levels=levels,
+        max_epsilon=declared.max_level,
+        default_epsilon=declared.usual_level,
+        delta=declared.delta,
         publish_every_hours=declared.publish_every_hours,
-    )  # fmt: skip
+    )
 
 
 def release_out(entry: ledger.ReleaseEntry) -> shapes.ReleaseOut:
     """An entry as JSON."""
     return shapes.ReleaseOut(
-        number=entry.number, digest=entry.digest, scheme=entry.scheme,
-        threshold=entry.threshold, published_at=entry.published_at,
-    )  # fmt: skip
+        number=entry.number,
+        digest=entry.digest,
+        scheme=entry.scheme,
+        threshold=entry.threshold,
+        published_at=entry.published_at,
+    )
 
 
 @router.get("/releases")

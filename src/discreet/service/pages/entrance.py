@@ -36,9 +36,13 @@ def welcome(request: Request, visitor: Visitor) -> Response:
         return RedirectResponse(home(visitor.role), 303)
     service = service_of(request)
     return render(
-        request, "welcome.html", model=service.public.model, levels=service.levels(),
-        open_to_all=service.open_to_all, **service.notices(),
-    )  # fmt: skip
+        request,
+        "welcome.html",
+        model=service.public.model,
+        levels=service.levels(),
+        open_to_all=service.open_to_all,
+        **service.notices(),
+    )
 
 
 @router.post("/join")

@@ -32,13 +32,21 @@ def overview(request: Request, visitor: Operator, preview: bool = False) -> Resp
         counted = ledger.latest_counts(connection)
         assessed = ledger.assessment(connection, releases[-1].number) if releases else None
     return render(
-        request, "operator.html", visitor=visitor, releases=releases[::-1], totals=totals,
-        counted=counted, publication=service.programs.publication,
-        items=len(service.public.catalogue.cards), next_at=service.next_release_at(),
+        request,
+        "operator.html",
+        visitor=visitor,
+        releases=releases[::-1],
+        totals=totals,
+        counted=counted,
+        publication=service.programs.publication,
+        items=len(service.public.catalogue.cards),
+        next_at=service.next_release_at(),
         preview=service.programs.preview() if preview else None,
-        timeline=charts.timeline(releases, counted), budget=charts.budget(spread),
-        assessed=assessed, picture=charts.picture(assessed) if assessed else None,
-    )  # fmt: skip
+        timeline=charts.timeline(releases, counted),
+        budget=charts.budget(spread),
+        assessed=assessed,
+        picture=charts.picture(assessed) if assessed else None,
+    )
 
 
 @router.post("/publish")

@@ -93,11 +93,13 @@ def _options(
         choices.append(found.chosen)  # chosen over the API
     return [
         Option(
-            names.get(choice.level, f"epsilon {plain_language.digits(choice.level)}"), choice,
-            plain_language.would_mean(choice, found, ground), choice.level == level,
+            names.get(choice.level, f"epsilon {plain_language.digits(choice.level)}"),
+            choice,
+            plain_language.would_mean(choice, found, ground),
+            choice.level == level,
         )
         for choice in choices
-    ]  # fmt: skip
+    ]
 
 
 def _picks(service: Service, own: list[OwnRating]) -> list[tuple[Card | None, float]] | None:
@@ -116,15 +118,24 @@ def _show(request: Request, visitor: Visitor, person: str, search: Search) -> Re
     found, page = search.cards(service, own), search.page
     rows = _rows(service, person, found[(page - 1) * PAGE : page * PAGE], own)
     values: dict[str, Any] = {
-        "search": search, "total": len(found), "more": len(found) > page * PAGE, "rows": rows,
+        "search": search,
+        "total": len(found),
+        "more": len(found) > page * PAGE,
+        "rows": rows,
         "points": _points(service),
-    }  # fmt: skip
+    }
     if request.headers.get("x-part") == "yes":
         return render(request, "found.html", visitor=visitor, **values)
     return render(
-        request, "rate.html", visitor=visitor, picks=_picks(service, own), count=len(own),
-        levels=service.levels(), **service.notices(), **values,
-    )  # fmt: skip
+        request,
+        "rate.html",
+        visitor=visitor,
+        picks=_picks(service, own),
+        count=len(own),
+        levels=service.levels(),
+        **service.notices(),
+        **values,
+    )
 
 
 @router.get("/rate")
@@ -141,11 +152,13 @@ def mine_page(request: Request, visitor: Visitor, person: SignedIn) -> Response:
 
 @router.post("/rate/search")
 def search_page(
-    request: Request, visitor: Visitor, person: SignedIn,
+    request: Request,
+    visitor: Visitor,
+    person: SignedIn,
     q: Annotated[str, Form(max_length=LONGEST_SEARCH)] = "",
     page: Annotated[int, Form(ge=1, le=10**6)] = 1,
     mine: Annotated[bool, Form()] = False,
-) -> Response:  # fmt: skip
+) -> Response:
     """What was looked for; with JavaScript the part that changed comes back."""
     return _show(request, visitor, person, Search(q, page, mine))
 
@@ -174,9 +187,14 @@ def rate(
     own = service.own(person)
     [row] = _rows(service, person, [service.card(item)], own)
     return render(
-        request, "part.html", visitor=visitor, row=row, picks=_picks(service, own), count=len(own),
+        request,
+        "part.html",
+        visitor=visitor,
+        row=row,
+        picks=_picks(service, own),
+        count=len(own),
         points=_points(service),
-    )  # fmt: skip
+    )
 
 
 @router.get("/privacy")
@@ -185,13 +203,19 @@ def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Respon
     service = service_of(request)
     record = service.record(person)
     return render(
-        request, "privacy.html", visitor=visitor, person=person, record=record,
+        request,
+        "privacy.html",
+        visitor=visitor,
+        person=person,
+        record=record,
         titles={found.item: service.title(found.item) for found in record.ratings},
         rated={own_rating.item: own_rating for own_rating in record.own},
-        disclosures=sorted(record.ratings, key=_order), model=service.public.model,
+        disclosures=sorted(record.ratings, key=_order),
+        model=service.public.model,
         names={level.epsilon: level.name for level in service.levels()},
-        about_all=plain_language.about_all(record.spent), **service.notices(),
-    )  # fmt: skip
+        about_all=plain_language.about_all(record.spent),
+        **service.notices(),
+    )
 
 
 def _order(found: Disclosure) -> tuple[int, float]:

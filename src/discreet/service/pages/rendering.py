@@ -32,9 +32,12 @@ def _surest(loss: Loss) -> str:
 
 
 templates.env.filters |= {
-    "utc_time": utc_time, "machine_time": _machine_time, "number": _number, "level": digits,
+    "utc_time": utc_time,
+    "machine_time": _machine_time,
+    "number": _number,
+    "level": digits,
     "surest": _surest,
-}  # fmt: skip
+}
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 

@@ -55,9 +55,13 @@ def begin_session(request: Request, response: Response, token: str) -> None:
     """Sign a browser in: a token of its own, which lives for hours and cannot be read there."""
     session = service_of(request).begin_session(token)
     response.set_cookie(
-        session_cookie(request), session, max_age=SESSION_HOURS * 3600, httponly=True,
-        samesite="strict", secure=request.url.scheme == "https",
-    )  # fmt: skip
+        session_cookie(request),
+        session,
+        max_age=SESSION_HOURS * 3600,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
 
 
 def new_visitor(person: str) -> Bearer:
