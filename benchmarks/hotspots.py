@@ -15,6 +15,8 @@ from typing import Any
 import discreet as dc
 from common import million
 
+ALONE = dc.Compute(threads=1)
+
 
 def profile(title: str, work: Callable[[], Any]) -> None:
     work()
@@ -36,12 +38,12 @@ def profile(title: str, work: Callable[[], Any]) -> None:
 def main() -> None:
     name, data = million()
     print(f"{name}: {len(data):,} ratings")
-    profile("PMF, 10 sweeps, d = 20", lambda: dc.PMF(threads=1).fit(data, seed=0))
-    profile("PMF, 10 sweeps, d = 64", lambda: dc.PMF(factors=64, threads=1).fit(data, seed=0))
+    profile("PMF, 10 sweeps, d = 20", lambda: dc.PMF().fit(data, seed=0, compute=ALONE))
+    profile("PMF, 10 sweeps, d = 64", lambda: dc.PMF(factors=64).fit(data, seed=0, compute=ALONE))
     spec = dc.PrivacySpec.groups()
-    profile("Chorus, seeded", lambda: dc.Chorus(threads=1).fit(data, spec, seed=0))
-    profile("Chorus, exact noise", lambda: dc.Chorus(threads=1).fit(data, spec))
-    model = dc.PMF(threads=1).fit(data, seed=0)
+    profile("Chorus, seeded", lambda: dc.Chorus().fit(data, spec, seed=0, compute=ALONE))
+    profile("Chorus, exact noise", lambda: dc.Chorus().fit(data, spec, compute=ALONE))
+    model = dc.PMF().fit(data, seed=0, compute=ALONE)
     profile("top 10 for everybody", lambda: model.recommend(n=10))
 
 

@@ -20,8 +20,7 @@ class Discreet:
         fresh = replace(table)
         return dc.PMF(
             factors=FACTORS, lambda_u=regularisation, lambda_v=regularisation, sweeps=epochs,
-            threads=THREADS,
-        ).fit(fresh, seed=0)  # fmt: skip
+        ).fit(fresh, seed=0, compute=dc.Compute(THREADS))  # fmt: skip
 
     def predict(self, model, user, item):
         return model.predict(user, item)

@@ -14,8 +14,8 @@ class Stochastic(Discreet):
     def fit(self, table, regularisation, epochs):
         return dc.PMF(
             factors=FACTORS, solver="sgd", lambda_u=regularisation, lambda_v=regularisation,
-            passes=epochs, threads=THREADS,
-        ).fit(replace(table), seed=0)  # fmt: skip
+            passes=epochs,
+        ).fit(replace(table), seed=0, compute=dc.Compute(THREADS))  # fmt: skip
 
 
 if __name__ == "__main__":

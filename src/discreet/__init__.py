@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.splits import by_time as by_time
     from discreet.evaluate.splits import hold_out as hold_out
     from discreet.evaluate.splits import k_folds as k_folds
+    from discreet.kernels.compute import Compute as Compute
     from discreet.privacy.certificate import Certificate as Certificate
     from discreet.privacy.personalise import inclusion_probability as inclusion_probability
     from discreet.privacy.provenance import Catalogue as Catalogue
@@ -50,6 +51,7 @@ _HOMES = {
     "Catalogue": "privacy.provenance",
     "Certificate": "privacy.certificate",
     "Chorus": "schemes.chorus.scheme",
+    "Compute": "kernels.compute",
     "DPPMF": "schemes.pmf.dp",
     "DiscreetError": "errors",
     "Items": "data.items",

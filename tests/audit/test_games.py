@@ -18,10 +18,13 @@ from discreet.audit.neighbours import (
 )
 from discreet.kernels import tiny
 from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
 from discreet.readers.club import Club
+from discreet.schemes.base import Run
 from discreet.schemes.pmf.dp import DPPMF
 from discreet.schemes.pmf.gradient import GradientSteps
-from discreet.schemes.tally import Tally, count_votes
+from discreet.schemes.tally import Tally
+from discreet.schemes.votes import exact_votes
 
 
 def test_neighbours_differ_in_what_is_removed_alone() -> None:
@@ -48,9 +51,9 @@ def test_random_tables_and_canaries_are_tables(club: Club) -> None:
 def test_every_copy_has_the_sums_of_the_table_itself() -> None:
     table = four_people(0.4).table
     many = copies(table, 5)
-    scheme = Tally()
+    scheme, spec = Tally(), PrivacySpec.column()
     alone, together = (
-        np.stack(count_votes(t, scheme.units(t, t.epsilon, 1.0, Randomness(0))))  # type: ignore[arg-type]
+        exact_votes(t, scheme.ballot(t, spec, spec.levels, Run(Randomness(0))))
         for t in (table, many)
     )
     assert (together.reshape(2, 5, -1) == alone[:, None]).all()
@@ -98,9 +101,7 @@ def test_a_tiny_training_is_the_scheme_s_own(variant: str) -> None:
     pair, t, d = crowd(), 1.0, 2
     table = pair.table
     runs = paper.PaperRuns(variant, pair, t, gamma=0.7, k1=5, k2=4)
-    scheme = DPPMF(
-        variant=variant, factors=d, gamma=0.7, k1=5, k2=4, dtype="float64", threads=1, kappa=1.0
-    )
+    scheme = DPPMF(variant=variant, factors=d, gamma=0.7, k1=5, k2=4, dtype="float64", kappa=1.0)
     rng = np.random.default_rng(3)
     U, V = rng.normal(size=(4, d)), rng.normal(size=(3, d))
     centre = table.scale.middle if variant == "repaired" else 0.0
@@ -126,9 +127,9 @@ def test_a_tiny_training_is_the_scheme_s_own(variant: str) -> None:
     if variant == "printed":
         theirs_v = steps.perturb(theirs_u, theirs_v, 0.01, runs.scale, 4, noise, lambda *_: None)
     elif variant == "stated":
-        theirs_v = scheme.minimise(table, theirs_u, t, noise)
+        theirs_v = scheme.minimise(table, theirs_u, t, Run(noise))
     else:
-        theirs_v = scheme._minimise_huber(table, theirs_u, t, centre, noise)
+        theirs_v = scheme.minimise_huber(table, theirs_u, t, Run(noise))
     np.testing.assert_allclose(mine_u, theirs_u, rtol=1e-12)
     np.testing.assert_allclose(mine_v, theirs_v, rtol=1e-7)
 

@@ -8,16 +8,18 @@ import pytest
 
 from discreet.audit import broken_rounds, broken_votes, chorus, replays
 from discreet.audit.breaking import patched
+from discreet.audit.fits import ALONE
 from discreet.audit.game import Game, play_game
 from discreet.audit.heard import ReplayedRuns, by_copy
 from discreet.audit.mutants import MUTANTS, Mutant
 from discreet.audit.neighbours import four_people
 from discreet.audit.routes import ThroughFit
 from discreet.audit.transcript import CERTAIN, listen, log_ratio
+from discreet.privacy.fixedpoint import ONE_VOTE, SUM_GRID
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
-from discreet.release.tallies import ONE_VOTE
-from discreet.schemes.chorus.rounds import CLIP, SUM_GRID, NoisyRounds
+from discreet.schemes.base import Run
+from discreet.schemes.chorus.rounds import CLIP, prepare_rounds
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.effects import Effects
 from discreet.schemes.tally import Tally
@@ -65,7 +67,7 @@ def test_code_is_whole_again_after_a_mutant() -> None:
 
 def test_a_search_finds_the_break_that_one_table_hid() -> None:
     """Without h^2 the voice that all but cancels moves every sum; with it no table goes beyond."""
-    scheme = Chorus(delta=0.1, rounds=1, threshold=1.0, threads=1)
+    scheme = Chorus(delta=0.1, rounds=1, threshold=1.0)
     plan = chorus.plan_of(scheme, 2)
 
     def worst() -> float:
@@ -79,8 +81,8 @@ def test_a_search_finds_the_break_that_one_table_hid() -> None:
 
 
 def test_an_unbroken_release_is_the_same_whichever_table_led_to_its_transcript() -> None:
-    scheme = Chorus(delta=0.1, factors=2, rounds=2, threads=1)
-    produce, pair = ThroughFit(scheme), replays.four_people()
+    scheme = Chorus(delta=0.1, factors=2, rounds=2)
+    produce, pair = ThroughFit(scheme, compute=ALONE), replays.four_people()
     own, other = pair.side(True), pair.side(False)
     heard, releases = listen(produce, own)
     assert [draw.law for draw in heard] == ["add_laplace", "add_gaussian", "add_gaussian"]
@@ -94,7 +96,7 @@ def test_an_unbroken_release_is_the_same_whichever_table_led_to_its_transcript()
 
 
 def test_a_replayed_run_is_scored_for_the_table_it_came_from() -> None:
-    runs = ReplayedRuns(ThroughFit(Tally(threads=1)), replays.several_levels())
+    runs = ReplayedRuns(ThroughFit(Tally(), compute=ALONE), replays.several_levels())
     with patched(broken_votes.counts_told()):
         assert (runs(True, 3, 0)[:, 0] == CERTAIN).all()
         assert (runs(False, 3, 0)[:, 0] == -CERTAIN).all()
@@ -122,12 +124,14 @@ def rounds_leave_room_for_cut_off_products() -> None:
     """What no attack can hear: a relative margin of 10^-8."""
     table, scheme = replays.four_people().table, Chorus(delta=0.1)
     spec = chorus.PrivacySpec.column()
-    purse = scheme.purse(table, spec, spec.levels, Randomness(0))
+    run = Run(Randomness(0))
+    budget = scheme.budget(table, spec, spec.levels, run)
     flat = Effects(3.0, np.zeros(3), np.ones(3))
     for neighbours, moved in ((Neighbours.ADD_REMOVE, CLIP), (Neighbours.REPLACE, 2 * CLIP)):
-        sung = NoisyRounds(table, flat, chorus.plan_of(scheme, 2), purse, neighbours=neighbours)
+        plan = chorus.plan_of(scheme, 2)
+        rounds = prepare_rounds(table, flat, plan, budget, neighbours=neighbours, run=run)
         rho = 2 * np.sqrt(3 * 2) / SUM_GRID
-        assert sung.deviation(0.5) * 0.5 / SUM_GRID >= (moved + rho) * (1 - 1e-12)
+        assert rounds.deviation(0.5) * 0.5 / SUM_GRID >= (moved + rho) * (1 - 1e-12)
 
 
 def test_the_rounds_noise_leaves_room_for_cut_off_products() -> None:
@@ -150,7 +154,8 @@ def test_what_is_heard_of_one_table_without_noise_is_not_left_to_chance(
     """`auto` decides by noisy counts how many numbers there are, and loud noise misleads it."""
     loud = lambda self, sums, scale, **more: sums - 200 * ONE_VOTE  # noqa: E731, ARG005
     monkeypatch.setattr(Randomness, "add_laplace", loud)
-    route, table = ThroughFit(Chorus(delta=1e-6, threads=1), 1.0), four_people(1.0).table
+    route = ThroughFit(Chorus(delta=1e-6), 1.0, compute=ALONE)
+    table = four_people(1.0).table
     misled, _ = listen(route, table)
     quiet, _ = listen(route, table, noiseless=True)
     assert {draw.law for draw in misled} == {"add_laplace", "add_gaussian"}

@@ -62,7 +62,7 @@ def test_the_paper_s_claims_are_refuted(variant: str, t: float) -> None:
 
 def test_nothing_hides_a_record_in_pmf_nor_in_jointly_trained_factors() -> None:
     joint = next(g for g in fits.games() if g.control)
-    for game in (fits.pmf_game(), joint):
+    for game in (*fits.games_of(PMF), joint):
         assert play_game(game, 400, 0.01).lower_bound > 1.5
 
 

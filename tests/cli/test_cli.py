@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from discreet.cli.parse import SchemeName, schemes
+from discreet.cli.schemes import build
 from discreet.data.ratings import Ratings
 from discreet.readers.club import Club
 
@@ -212,7 +212,8 @@ def test_fit_checks_its_output_folder_before_it_trains(table: Path, tmp_path: Pa
     [(None, "sweeps"), ("als", "sweeps"), ("sgd", "passes"), ("gradient", "passes")],
 )
 def test_k1_is_what_the_solver_counts(solver: str | None, field: str) -> None:
-    (scheme,) = schemes([SchemeName.PMF], {"solver": solver, "k1": 3}, None, None)
+    given = {"k1": 3} if solver is None else {"solver": solver, "k1": 3}
+    (scheme,) = build(["pmf"], given, None)
     assert getattr(scheme, field) == 3
 
 

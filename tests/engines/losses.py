@@ -7,14 +7,16 @@ import polars as pl
 
 import discreet as dc
 from discreet.privacy.accounting import gaussian_epsilon
+from discreet.privacy.fixedpoint import GRID, ONE_VOTE
 from discreet.privacy.noise import Randomness
-from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.base import Run
 from discreet.schemes.chorus.budget import PersonBudget, Plan
-from discreet.schemes.chorus.rounds import GRID, NoisyRounds
+from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.effects import Effects
-from discreet.schemes.tally import PERSON_VOTES
+from discreet.schemes.votes import PERSON_VOTES, exact_votes
 
 T, DELTA = 1.0, 1e-6
+ALONE = Run(Randomness(0), dc.Compute(threads=1))
 LEAST = 0.1
 """The smallest level of "p", given to an item outside the catalogue."""
 SPEC = dc.PrivacySpec.column(max_level=T)
@@ -35,28 +37,29 @@ def tables() -> tuple[pl.DataFrame, pl.DataFrame]:
     return whole, whole.filter(pl.col("user") != "p")
 
 
-def tally_loss(crowds: Any) -> float:
+def tally_loss(sources: Any) -> float:
     """epsilon: the L1 distance of the exact votes over the noise's scale."""
     scheme = dc.Tally(items=catalogue(), unit="person", threshold=T)
-    one, other = (scheme.votes(crowd, SPEC.levels, T, Randomness(0)) for crowd in crowds)
+    ballots = [scheme.ballot(source, SPEC, SPEC.levels, ALONE) for source in sources]
+    one, other = map(exact_votes, sources, ballots)
     return float(np.abs(one - other).sum() / (PERSON_VOTES * ONE_VOTE / T))
 
 
-def chorus_loss(crowds: Any) -> float:
+def chorus_loss(sources: Any) -> float:
     """epsilon at delta: mu of tallies and all rounds together, from exact sums and deviations."""
     scheme = dc.Chorus(items=catalogue(), unit="person", threshold=T, delta=DELTA)
     plan, z = Plan(0.0, 0.35, 1, 2), np.full((2, 1), float(GRID))
     flat = Effects(3.0, np.zeros(2), np.ones(2))
     votes, sums = [], []
-    for crowd in crowds:
-        purse = scheme.purse(crowd, SPEC, SPEC.levels, Randomness(0))
-        assert isinstance(purse, PersonBudget)
-        voices = NoisyRounds(
-            crowd, flat, plan, purse, neighbours=dc.Neighbours.ADD_REMOVE, threads=1
+    for source in sources:
+        budget = scheme.budget(source, SPEC, SPEC.levels, ALONE)
+        assert isinstance(budget, PersonBudget)
+        rounds = prepare_rounds(
+            source, flat, plan, budget, neighbours=dc.Neighbours.ADD_REMOVE, run=ALONE
         )
-        votes.append(purse.exact)
-        sums.append(voices.exact_sums(z))
-    squares = (np.linalg.norm(votes[0] - votes[1]) / purse.scale(plan.tallies)) ** 2
-    for mu in voices.mus:
-        squares += (np.linalg.norm(sums[0] - sums[1]) / voices.deviation(float(mu))) ** 2
+        votes.append(budget.exact)
+        sums.append(rounds.exact_sums(z))
+    squares = (np.linalg.norm(votes[0] - votes[1]) / budget.scale(plan.tallies)) ** 2
+    for mu in rounds.mus:
+        squares += (np.linalg.norm(sums[0] - sums[1]) / rounds.deviation(float(mu))) ** 2
     return gaussian_epsilon(float(np.sqrt(squares)), DELTA)

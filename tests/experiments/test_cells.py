@@ -54,7 +54,7 @@ def test_the_fingerprint_is_of_the_table(small: Ratings, source: Source, tmp_pat
 
 def test_a_cell_is_a_fold_of_cross_validation(small: Ratings, source: Source) -> None:
     mine = [cell.measure() for cell in tally(source, 0.5)]
-    theirs = cross_validate(Tally(threads=1), small, PrivacySpec.uniform(0.5), folds=3)
+    theirs = cross_validate(Tally(), small, PrivacySpec.uniform(0.5), folds=3)
     np.testing.assert_allclose([m["rmse"] for m in mine], theirs["rmse"].to_numpy())
     assert len(mine[0]["cdf"]) == len(CDF_AT)
     assert mine[0]["cdf"][20] == pytest.approx(theirs["cdf_1"][0], abs=1e-6)

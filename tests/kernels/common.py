@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.data.ratings import CSR, Ratings
+from discreet.data.csr import CSR
+from discreet.data.ratings import Ratings
 
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-11}
 DTYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

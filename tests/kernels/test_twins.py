@@ -172,18 +172,19 @@ def test_the_passes_of_chorus_equal_their_twins_to_the_bit(
     z = np.trunc(rng.normal(size=(len(data.items), d)) / np.sqrt(d) * 2**19)
     people, items = data.by_user, data.by_item
     results = []
-    for voices, chorus, count in (
+    for vectors, total, count in (
         (sums.user_vectors, sums.item_sums, threads),
         (reference.user_vectors, reference.item_sums, 1),
     ):
         U = np.empty((len(data.users), d))
         V = np.empty((len(data.items), d), dtype=np.int64)
         run_ranges(
-            voices, row_ranges(people.ptr, count), count, people.ptr, people.cols, a, z, 0.25, U
-        )
+            vectors, row_ranges(people.ptr, count), count,
+            people.ptr, people.cols, a, z, 0.25, 2**20, 4096, U,
+        )  # fmt: skip
         run_ranges(
-            chorus, row_ranges(items.ptr, count), count,
-            items.ptr, items.cols, data.in_item_order(a), U, V,
+            total, row_ranges(items.ptr, count), count,
+            items.ptr, items.cols, data.in_item_order(a), U, 1024, 4096, V,
         )  # fmt: skip
         results.append((U, V))
     for fast, slow in zip(*results, strict=True):
@@ -238,6 +239,6 @@ def test_a_person_with_more_records_than_one_exact_block_is_summed_exactly() -> 
     z = np.full((n, 2), float(2**20))
     ptr, items = np.array([0, n]), np.arange(n, dtype=np.int32)
     fast, slow = np.empty((1, 2)), np.empty((1, 2))
-    sums.user_vectors(0, 1, ptr, items, a, z, 0.25, fast)
-    reference.user_vectors(0, 1, ptr, items, a, z, 0.25, slow)
+    sums.user_vectors(0, 1, ptr, items, a, z, 0.25, 2**20, 4096, fast)
+    reference.user_vectors(0, 1, ptr, items, a, z, 0.25, 2**20, 4096, slow)
     assert (fast == slow).all()

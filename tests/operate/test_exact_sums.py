@@ -12,11 +12,11 @@ from discreet.database.declaration import establish
 from discreet.errors import DataError
 from discreet.operate.imports import add_items, add_ratings, offered
 from discreet.operate.releases import Snapshot, declared_scheme, read_snapshot
+from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
-from discreet.progress import silent
-from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.base import Run
 from tests.databases import films
 
 
@@ -25,7 +25,7 @@ def exact_tallies(snapshot: Snapshot, scheme: Any, kept: Any, t: float) -> Any:
     data = snapshot.ratings.subset(kept)
     spends = Spends(*(column[kept] for column in snapshot.spends))
     spec = PrivacySpec.column(max_level=t)
-    batch = scheme.publish_batch(data, spec, spends, None, Randomness(0), silent)
+    batch = scheme.publish_batch(data, spec, spends, None, Run(Randomness(0)))
     tallies = batch.model.release.tallies
     return np.stack([tallies.against, tallies.in_favour])
 

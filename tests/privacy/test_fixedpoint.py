@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from discreet.privacy import accounting, fixedpoint
 from discreet.privacy.accounting import delta_at_most, gaussian_mu, gaussian_weights
-from discreet.privacy.fixedpoint import GRID_DELTA, GRID_EPSILON, GRID_TAIL, LARGEST_EPSILON
+from discreet.privacy.fixedpoint import (
+    GRID_DELTA,
+    GRID_EPSILON,
+    GRID_TAIL,
+    LARGEST_EPSILON,
+    ONE_VOTE,
+)
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
@@ -22,7 +28,6 @@ from discreet.privacy.personalise import (
     share_among_own,
     weigh,
 )
-from discreet.release.tallies import ONE_VOTE
 from tests.conftest import random_ratings
 
 mp.mp.dps = 60

@@ -10,14 +10,15 @@ import pytest
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError, OutputError, ParameterError
+from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.personalise import weigh
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.file_ledger import VISIBLE, Ledger
 from discreet.publishing.publish import publish
-from discreet.release.tallies import ONE_VOTE
 from discreet.schemes.pmf.pmf import PMF
-from discreet.schemes.tally import Tally, count_votes
+from discreet.schemes.tally import Tally
+from discreet.schemes.votes import count_votes
 from tests.publishing.ledgers import ITEMS, TALLY, no_noise, put
 
 

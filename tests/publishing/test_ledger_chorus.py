@@ -15,7 +15,7 @@ from discreet.publishing.publish import publish
 from discreet.readers.club import Club
 from discreet.release.release import Release
 from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.tally import count_votes
+from discreet.schemes.votes import count_votes
 from tests.publishing.ledgers import ITEMS, no_noise, put
 
 CHORUS = Chorus(items=ITEMS, delta=1e-4, factors=2, publications=4)

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
+from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, Ledger
 from discreet.publishing.publish import finish_interrupted, publish
 from discreet.release.release import Release
-from discreet.release.tallies import ONE_VOTE
 from tests.conftest import random_ratings
 from tests.publishing.ledgers import TALLY, put
 

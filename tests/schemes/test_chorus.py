@@ -1,6 +1,7 @@
 """Chorus: docs/proofs/chorus.md, exercised on the production kernels."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -11,30 +12,33 @@ from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
 from discreet.kernels import sums
 from discreet.privacy.accounting import gaussian_mu
+from discreet.privacy.fixedpoint import EXACT_RECORDS, GRID, ONE_VOTE, SUM_GRID
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
 from discreet.readers.club import Club
-from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.base import Run
 from discreet.schemes.chorus.budget import PERSON_NORM, Plan, check_grid
 from discreet.schemes.chorus.directions import first_directions
-from discreet.schemes.chorus.rounds import CLIP, NoisyRounds
+from discreet.schemes.chorus.rounds import CLIP, NoisyRounds, prepare_rounds
 from discreet.schemes.chorus.scheme import PROBE, Chorus
-from discreet.schemes.tally import Tally, count_votes
+from discreet.schemes.tally import Tally
+from discreet.schemes.votes import PERSON_VOTES, count_votes
 from tests.conftest import random_ratings
 
-GRID, SUM_GRID = 2.0**20, 2.0**30
 Kernel = Callable[[Any, Any, Any], Any]
 
 
 def production(a: Any, z: Any, items: Any) -> Any:
     """One person's share of the item sums, by the kernels that releases use."""
     U = np.empty((1, z.shape[1]))
-    sums.user_vectors(0, 1, np.array([0, len(a)]), items, a, z, 1e-6, U)
+    ptr = np.array([0, len(a)])
+    sums.user_vectors(0, 1, ptr, items, a, z, 1e-6, GRID, EXACT_RECORDS, U)
     order = np.argsort(items, kind="stable")
     ptr = np.searchsorted(items[order], np.arange(len(z) + 1))
     V = np.empty((len(z), z.shape[1]), dtype=np.int64)
-    sums.item_sums(0, len(z), ptr, np.zeros(len(a), np.int32), a[order], U, V)
+    users = np.zeros(len(a), np.int32)
+    sums.item_sums(0, len(z), ptr, users, a[order], U, SUM_GRID // GRID, EXACT_RECORDS, V)
     return V / SUM_GRID
 
 
@@ -197,44 +201,49 @@ def test_noise_that_is_too_narrow_for_its_grid_is_refused() -> None:
         check_grid(10**8, 2.0**26)
 
 
-class Listening(NoisyRounds):
+@dataclass(frozen=True, eq=False)
+class Overheard(NoisyRounds):
     """Rounds overheard by somebody who knows all ratings, with and without one record."""
 
-    def __init__(self, with_record: NoisyRounds, without: NoisyRounds) -> None:
-        self.__dict__ |= vars(with_record)
-        self.without, self.loss = without, 0.0
+    without: NoisyRounds
+    losses: list[float] = field(default_factory=list)
 
-    def noisy_sums(self, z: Any, mu: float, randomness: Randomness) -> tuple[Any, float]:
-        noisy, sigma = super().noisy_sums(z, mu, randomness)
+    def noisy_sums(self, z: Any, mu: float) -> tuple[Any, float]:
+        noisy, sigma = super().noisy_sums(z, mu)
         here, there = (v.exact_sums(z) / SUM_GRID for v in (self, self.without))
-        self.loss += float(((noisy - there) ** 2 - (noisy - here) ** 2).sum() / (2 * sigma**2))
+        loss = ((noisy - there) ** 2 - (noisy - here) ** 2).sum() / (2 * sigma**2)
+        self.losses.append(float(loss))
         return noisy, sigma
+
+
+def overhear(with_record: NoisyRounds, without: NoisyRounds) -> Overheard:
+    known = {f.name: getattr(with_record, f.name) for f in fields(with_record)}
+    return Overheard(**known, without=without)
 
 
 def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any:
     """Exact log-likelihood ratios of whole transcripts: tallies and all rounds."""
     spec, t = PrivacySpec.uniform(1.0), 1.0
-    tally = Tally()
     rest = data.subset(np.arange(len(data)) != record)
     plan = Plan(0.0, 0.35, int(scheme.factors), scheme.rounds)
     losses = []
-    for run in range(runs):
-        randomness = Randomness(run)
-        purses = [scheme.purse(d, spec, spec.levels, randomness) for d in (data, rest)]
-        tallies = purses[0].tallies(plan.tallies)
-        votes = [p.exact for p in purses]
+    for number in range(runs):
+        run = Run(Randomness(number))
+        budgets = [scheme.budget(d, spec, spec.levels, run) for d in (data, rest)]
+        tallies = budgets[0].tallies(plan.tallies)
+        votes = [b.exact for b in budgets]
         noisy = np.stack([tallies.against, tallies.in_favour])
         loss = (np.abs(noisy - votes[1]) - np.abs(noisy - votes[0])).sum() * 0.35 * t / ONE_VOTE
-        features, effects = tally.estimates(data, tallies, spec, t)
-        voices = Listening(
+        _, features, effects = scheme.known(tallies, data, spec)
+        rounds = overhear(
             *(
-                NoisyRounds(d, effects, plan, p, neighbours=scheme.neighbours)
-                for d, p in zip((data, rest), purses, strict=True)
+                prepare_rounds(d, effects, plan, b, neighbours=scheme.neighbours, run=run)
+                for d, b in zip((data, rest), budgets, strict=True)
             )
         )
-        start = first_directions(effects, features, plan.factors, randomness.training)
-        voices.run(start, effects.counts, randomness, lambda *_: None)
-        losses.append(loss + voices.loss)
+        start = first_directions(effects, features, plan.factors, run.randomness.training)
+        rounds.run(start, effects.counts)
+        losses.append(loss + sum(rounds.losses))
     return np.array(losses)
 
 
@@ -268,17 +277,19 @@ def without_person(ratings: Ratings, person: int) -> Ratings:
 def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: float) -> None:
     from discreet.privacy.accounting import gaussian_weights
     from discreet.privacy.personalise import levelled, share_among_own
-    from discreet.schemes.tally import PERSON_VOTES
 
     ratings = random_ratings(30, 40, 500, seed=3)
     own_levels = PrivacySpec.column().levels(ratings)
-    levels = levelled(ratings, own_levels, "person", ratings.items).epsilon
+    counted = levelled(ratings, own_levels, "person", ratings.items)
+    levels = counted.epsilon
     assert levels is not None
-    pure = Tally(unit="person").units(ratings, levels, t, Randomness(0))
+    spec = PrivacySpec.column()
+    scheme = Tally(unit="person", threshold=t)
+    pure = scheme.ballot(ratings, spec, spec.levels, Run(Randomness(0))).weights(counted)
     omega = gaussian_weights(levels, t, 1e-6)
-    units = share_among_own(ratings, omega, PERSON_NORM, norm=2)
+    weights = share_among_own(ratings, omega, PERSON_NORM, norm=2)
     z = _in_ball(np.random.default_rng(0).normal(size=(len(ratings.items), 3)))
-    a = np.trunc(units / (PERSON_NORM * GRID) * CLIP * GRID).astype(np.int32)  # worst residuals
+    a = np.trunc(weights / (PERSON_NORM * GRID) * CLIP * GRID).astype(np.int32)  # worst residuals
     for person in range(len(ratings.users)):
         own = ratings.user == person
         if not own.any():
@@ -286,8 +297,8 @@ def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: f
         assert len(set(levels[own])) == 1
         assert pure[own].sum() <= PERSON_VOTES * GRID * min(1, levels[own][0] / t)
         weight = omega[own][0]
-        one = np.stack(count_votes(ratings, units))
-        rest = np.stack(count_votes(without_person(ratings, person), units[~own]))
+        one = count_votes(ratings, weights)
+        rest = count_votes(without_person(ratings, person), weights[~own])
         assert np.linalg.norm(one - rest) <= PERSON_NORM * GRID * weight
         assert np.linalg.norm(one.sum(axis=0) - rest.sum(axis=0)) <= PERSON_NORM * GRID * weight
         block = production(a[own], z, ratings.item[own])

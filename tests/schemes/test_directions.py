@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from discreet.privacy.fixedpoint import GRID
 from discreet.schemes.chorus import directions
 from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
-from discreet.schemes.chorus.rounds import GRID
 
 Array = NDArray[np.float64]
 SPREAD = np.array([[1.0, 0.3, 0.0], [0.3, 0.4, 0.1], [0.0, 0.1, 0.05]])

@@ -47,7 +47,7 @@ def test_without_noise_the_perturbed_steps_go_on_like_plain_ones(small: Ratings)
 
 
 def test_one_gradient_step_is_the_printed_formula(small: Ratings) -> None:
-    model = PMF(factors=3, solver="gradient", gamma=7.0, passes=1, dtype="float64", threads=1)
+    model = PMF(factors=3, solver="gradient", gamma=7.0, passes=1, dtype="float64")
     steps = GradientSteps(small, 7.0, Randomness(2).training, np.float64, 1)
     U, V = steps.start(3, "signed")
     np.testing.assert_allclose(np.linalg.norm(U, axis=1), 1)

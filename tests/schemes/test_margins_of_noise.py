@@ -1,6 +1,7 @@
-"""docs/proofs/margins.md in exact arithmetic: the noise of Tally and Chorus, voices, integers."""
+"""docs/proofs/margins.md in exact arithmetic: noise of Tally and Chorus, contributions, sums."""
 
 import math
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,17 +14,26 @@ from hypothesis import strategies as st
 from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
 from discreet.kernels.sums import item_sums, user_vectors
-from discreet.privacy.fixedpoint import MOST_ITEMS, root_rounded_down, rounded_down, rounded_up
+from discreet.privacy.fixedpoint import (
+    EXACT_RECORDS,
+    GRID,
+    MOST_ITEMS,
+    ONE_VOTE,
+    SUM_GRID,
+    root_rounded_down,
+    rounded_down,
+    rounded_up,
+)
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.release.tallies import ONE_VOTE
+from discreet.schemes.base import Run
 from discreet.schemes.chorus import rounds
-from discreet.schemes.chorus.budget import PERSON_NORM, PersonBudget, Plan
-from discreet.schemes.chorus.rounds import CLIP, FLOOR, GRID, SUM_GRID, NoisyRounds
+from discreet.schemes.chorus.budget import PERSON_NORM, Allowance, PersonBudget, Plan
+from discreet.schemes.chorus.rounds import CLIP, FLOOR, NoisyRounds, prepare_rounds
 from discreet.schemes.chorus.scheme import PROBE, Chorus
 from discreet.schemes.effects import Effects
-from discreet.schemes.tally import PERSON_VOTES, Tally
+from discreet.schemes.votes import PERSON_VOTES, noisy_tallies
 from tests.conftest import random_ratings
 
 mp.mp.dps = 60
@@ -68,33 +78,40 @@ def test_counts_and_tallies_together_cost_no_more_than_t(scales: list[Fraction])
     """#noise-scales: a whole vote costs N/s in each, and the plan without rounds spends it all."""
     spec, rng = PrivacySpec.uniform(1.0), np.random.default_rng(0)
     data = random_ratings(3, 4, 6, seed=0)
-    purse: Any = Chorus(delta=1e-6).purse(data, spec, spec.levels, Randomness(1))
+    budget = Chorus(delta=1e-6).budget(data, spec, spec.levels, Run(Randomness(1)))
     # Where share * t is a little above a power of two, rounding it does the most harm.
     near = 2.0 ** rng.integers(-4, 4, 400) * rng.uniform(1, 1.1, 400)
     for t in (*SOME, *(near / PROBE).tolist(), *(near / (1 - PROBE)).tolist()):
         scales.clear()
-        purse.t = t
-        purse.probe(PROBE)
-        purse.tallies(1 - PROBE)
+        declared = replace(budget, allowance=replace(budget.allowance, t=t))
+        declared.probe(PROBE)
+        declared.tallies(1 - PROBE)
         for share, scale in zip((PROBE, 1 - PROBE), scales, strict=True):
             assert ONE_VOTE / scale <= Fraction(share) * Fraction(t)
         assert sum(ONE_VOTE / scale for scale in scales) <= Fraction(t)
 
 
-@pytest.mark.parametrize(("unit", "votes"), [("rating", 1), ("person", PERSON_VOTES)])
-def test_tallies_alone_cost_no_more_than_t(unit: str, votes: int, scales: list[Fraction]) -> None:
+@pytest.mark.parametrize("votes", [1, PERSON_VOTES])
+def test_tallies_alone_cost_no_more_than_t(votes: int, scales: list[Fraction]) -> None:
     """#noise-scales: one quotient, rounded up."""
     for t in SOME:
         scales.clear()
-        Tally(unit=unit).noisy_tallies(np.zeros((2, 3), np.int64), t, Randomness(1))
+        noisy_tallies(
+            np.zeros((2, 3), np.int64),
+            t,
+            Run(Randomness(1)),
+            neighbours=Neighbours.ADD_REMOVE,
+            whole=votes,
+        )
         assert votes * ONE_VOTE / scales[0] <= Fraction(t)
 
 
+@dataclass(frozen=True, eq=False)
 class Given(PersonBudget):
-    """A purse of a mu and of weights that the test chooses."""
+    """A budget of a mu and of weights that the test chooses."""
 
-    def __init__(self, mu: float, weights: Any = 1.0) -> None:
-        self.mu, self.given = mu, weights
+    given: Any = 1.0
+    mu: float = 1.0
 
     def counted(self, part: Ratings) -> Ratings:
         return part
@@ -104,35 +121,42 @@ class Given(PersonBudget):
         return self.given * np.ones(len(counted))
 
 
-def listening(data: Ratings, plan: Plan, purse: Any, **more: Any) -> NoisyRounds:
-    """NoisyRounds whose residuals are all beyond the clip, so that weights alone decide."""
+def given_budget(data: Ratings, mu: float, weights: Any = 1.0) -> Given:
+    nothing = Allowance(data.items, lambda part: np.ones(len(part)), np.ones(1), 1.0, 1e-6)
+    return Given(nothing, np.zeros((2, len(data.items)), np.int64), Run(Randomness(0)), weights, mu)
+
+
+def prepared(
+    data: Ratings, plan: Plan, budget: Given, neighbours: Neighbours = Neighbours.ADD_REMOVE
+) -> NoisyRounds:
+    """Rounds whose residuals are all beyond the clip, so that weights alone decide."""
     count = len(data.items)
     effects = Effects(-50.0, np.zeros(count), np.ones(count))
-    return NoisyRounds(data, effects, plan, purse, **{"neighbours": Neighbours.ADD_REMOVE} | more)
+    return prepare_rounds(data, effects, plan, budget, neighbours=neighbours, run=budget.run)
 
 
-def rounds_cost(voices: NoisyRounds, moved: Fraction) -> Fraction:
+def rounds_cost(rounds: NoisyRounds, moved: Fraction) -> Fraction:
     """The sum of the squares of all rounds' mu, each of which its noise keeps."""
-    moved = (moved + Fraction(voices.rho)) * SUM_GRID
-    for mu in voices.mus:
-        assert moved / Fraction(voices.deviation(mu)) <= Fraction(mu)
-    return sum((Fraction(mu) ** 2 for mu in voices.mus), Fraction(0))
+    moved = (moved + Fraction(rounds.rho)) * SUM_GRID
+    for mu in rounds.mus:
+        assert moved / Fraction(rounds.deviation(mu)) <= Fraction(mu)
+    return sum((Fraction(mu) ** 2 for mu in rounds.mus), Fraction(0))
 
 
 def test_a_person_s_noises_share_one_budget_exactly() -> None:
     """#noise-scales: the squares of all parts of mu add up to at most mu^2."""
     data = random_ratings(3, 4, 6, seed=0)
     for mu in SOME:
-        purse = Given(mu)
+        budget = given_budget(data, mu)
         plan = Plan(PROBE, (1 - PROBE) * min(mu / 10, 0.6), 2, 6)
-        scales = (Fraction(purse.scale(share)) for share in (plan.probe, plan.tallies))
+        scales = (Fraction(budget.scale(share)) for share in (plan.probe, plan.tallies))
         votes = sum((PERSON_NORM * ONE_VOTE / scale) ** 2 for scale in scales)
         for share in (plan.probe, plan.tallies, plan.share):
             part = Fraction(mu) ** 2 * Fraction(share)
-            assert Fraction(purse.rounds(share)) ** 2 <= part
-            assert (PERSON_NORM * ONE_VOTE / Fraction(purse.scale(share))) ** 2 <= part
-        rounds = rounds_cost(listening(data, plan, purse), Fraction(CLIP))
-        assert votes + rounds <= Fraction(mu) ** 2
+            assert Fraction(budget.rounds(share)) ** 2 <= part
+            assert (PERSON_NORM * ONE_VOTE / Fraction(budget.scale(share))) ** 2 <= part
+        spent = rounds_cost(prepared(data, plan, budget), Fraction(CLIP))
+        assert votes + spent <= Fraction(mu) ** 2
 
 
 @given(st.floats(0, 0.3), st.floats(0.01, 0.7))
@@ -150,9 +174,9 @@ def test_the_noise_of_all_rounds_costs_their_mu_and_no_more(neighbours: Neighbou
     data, plan = random_ratings(3, 4, 6, seed=0), Plan(0.0, 0.35, 2, 6)
     moved = Fraction(CLIP) * (1 if neighbours == Neighbours.ADD_REMOVE else 2)
     for mu in SOME:
-        purse = Given(mu)
-        spent = rounds_cost(listening(data, plan, purse, neighbours=neighbours), moved)
-        assert spent <= Fraction(purse.rounds(plan.share)) ** 2
+        budget = given_budget(data, mu)
+        spent = rounds_cost(prepared(data, plan, budget, neighbours), moved)
+        assert spent <= Fraction(budget.rounds(plan.share)) ** 2
 
 
 @pytest.mark.parametrize("items", [1, 40, 1000])
@@ -162,10 +186,10 @@ def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
     rng = np.random.default_rng(1)
     for scale in (1.0, 1e-3, 1e-6, 1e-8):
         weights = np.where(np.arange(items) % 5 > 0, rng.uniform(0, scale, items), scale)
-        voices = listening(data, Plan(0.0, 0.35, 32, 6), Given(1.0, weights))
-        assert voices.rho >= 2 * math.sqrt(items * 32) / SUM_GRID
-        rho, X = Fraction(voices.rho), Fraction(CLIP)
-        a = voices.contributions.state.by_user  # type: ignore[attr-defined]
+        rounds = prepared(data, Plan(0.0, 0.35, 32, 6), given_budget(data, 1.0, weights))
+        assert rounds.rho >= 2 * math.sqrt(items * 32) / SUM_GRID
+        rho, X = Fraction(rounds.rho), Fraction(CLIP)
+        a = rounds.contributions.state.by_user.values  # type: ignore[attr-defined]
         for weight, value in zip(weights, a, strict=True):
             omega = Fraction(weight) / (1 + Fraction(1, 2**53))
             assert value == 0 or Fraction(abs(int(value)), GRID) + rho <= omega * (X + rho)
@@ -175,14 +199,17 @@ def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
 @pytest.mark.parametrize("d", [1, 3, 32])
 @pytest.mark.parametrize("n", [1, 50, 9000])
 def test_a_voice_and_its_products_are_as_exact_as_rho_needs(n: int, d: int) -> None:
-    """#rho: u within (d/2 + 8) 2^-53, and every product within 1 + 2^-20 units of the exact one."""
+    """#rho: u within (d/2 + 8) 2^-53, and every product within 1 + 2^-20 steps of the exact one."""
     rng = np.random.default_rng(n)
     a = np.trunc(rng.choice([-1, 1], n) * CLIP * GRID * rng.uniform(0.2, 1, n)).astype(np.int32)
     z = rng.normal(size=(n, d))
     z = np.trunc(z / np.linalg.norm(z, axis=1)[:, None] * GRID)
     U, V = np.empty((1, d)), np.empty((n, d), dtype=np.int64)
-    user_vectors(0, 1, np.array([0, n]), np.arange(n, dtype=np.int32), a, z, FLOOR, U)
-    item_sums(0, n, np.arange(n + 1), np.zeros(n, np.int32), a, U, V)
+    user_vectors(
+        0, 1, np.array([0, n]), np.arange(n, dtype=np.int32), a, z, FLOOR, GRID, EXACT_RECORDS, U
+    )
+    finer = SUM_GRID // GRID
+    item_sums(0, n, np.arange(n + 1), np.zeros(n, np.int32), a, U, finer, EXACT_RECORDS, V)
     g = [sum(int(x) * int(y) for x, y in zip(a, z[:, f], strict=True)) for f in range(d)]
     h = sum(int(x) ** 2 for x in a)
     root = mp.sqrt(mp.mpf(sum(x * x for x in g)) / 2**80 + mp.mpf(h) / 2**40 + mp.mpf(FLOOR))
@@ -202,7 +229,7 @@ def test_integer_sums_of_a_billion_ratings_stay_within_64_bits() -> None:
     assert most * ONE_VOTE < limit // 8000
     assert most * PERSON_VOTES * ONE_VOTE < limit // 32
     assert most * CLIP * SUM_GRID < limit // 8
-    block, contribution = 4096, math.ceil(CLIP * GRID)
+    block, contribution = EXACT_RECORDS, math.ceil(CLIP * GRID)
     assert block * contribution * GRID < 2**53
     assert block * contribution**2 < 2**53
     assert block * contribution * 1024 < 2**53

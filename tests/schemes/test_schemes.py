@@ -17,6 +17,7 @@ from discreet.errors import (
     SpecError,
     UnknownIdError,
 )
+from discreet.kernels.compute import Compute
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.bias import Bias
@@ -58,8 +59,7 @@ EVERY = pytest.mark.parametrize(
 def test_a_seed_repeats_a_fit_with_any_number_of_threads(scheme: Any) -> None:
     data = random_ratings(150, 80, 6000, seed=4)
     fits = [scheme.fit(data, SPEC, seed=3)]
-    if hasattr(scheme, "threads"):
-        fits += [replace(scheme, threads=k).fit(data, SPEC, seed=3) for k in (1, 2)]
+    fits += [scheme.fit(data, SPEC, seed=3, compute=Compute(threads=k)) for k in (1, 2)]
     for fit in fits[1:]:
         assert (fit.user_factors == fits[0].user_factors).all()
         assert (fit.release.item_factors == fits[0].release.item_factors).all()

@@ -8,6 +8,7 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DivergenceError
+from discreet.kernels.compute import Compute
 from discreet.release.release import Release
 from discreet.schemes.pmf import sgd
 from discreet.schemes.pmf.pmf import PMF
@@ -73,5 +74,5 @@ def test_numbers_of_any_kind_can_be_saved(small: Ratings, tmp_path: Path) -> Non
 
 
 def test_more_factors_than_registers_hold_do_as_well(small: Ratings) -> None:
-    model = PMF(factors=140, solver="sgd", threads=2).fit(small, seed=0)
+    model = PMF(factors=140, solver="sgd").fit(small, seed=0, compute=Compute(threads=2))
     assert model.trace[-1].rmse < model.trace[0].rmse

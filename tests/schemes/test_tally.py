@@ -15,14 +15,17 @@ from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import ParameterError
 from discreet.kernels import reference, sums
+from discreet.kernels.compute import Compute
+from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, weigh
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
-from discreet.release.tallies import ONE_VOTE, Tallies
+from discreet.release.tallies import Tallies
 from discreet.schemes.effects import estimate
-from discreet.schemes.tally import Tally, count_votes
+from discreet.schemes.tally import Tally
+from discreet.schemes.votes import count_votes
 from tests.conftest import random_ratings
 
 SPEC = PrivacySpec.column()
@@ -44,27 +47,27 @@ def test_one_record_moves_the_integer_tallies_by_at_most_its_weight(data: st.Dat
     t = data.draw(st.floats(1e-3, 20))
     levels = np.array(data.draw(st.lists(st.floats(1e-3, 30), min_size=count, max_size=count)))
     ratings = rated(list(range(count)), [k % 3 for k in range(count)], rating, (lo, hi))
-    units = weigh(levels, t)
-    assert (units <= np.minimum(1, levels / t) * ONE_VOTE).all()
-    whole = np.stack(count_votes(ratings, units))
+    weights = weigh(levels, t)
+    assert (weights <= np.minimum(1, levels / t) * ONE_VOTE).all()
+    whole = count_votes(ratings, weights)
     for k in range(count):
         rest = np.arange(count) != k
-        moved = np.abs(whole - np.stack(count_votes(ratings.subset(rest), units[rest]))).sum()
-        assert moved == units[k]
+        moved = np.abs(whole - count_votes(ratings.subset(rest), weights[rest])).sum()
+        assert moved == weights[k]
 
 
 @given(st.floats(1e-6, 50), st.floats(1e-6, 50))
 def test_a_weighed_record_costs_at_most_the_smaller_of_epsilon_and_t(
     epsilon: float, t: float
 ) -> None:
-    """The noise has a scale of at least 2^20/t units, and the record moves `units` of them."""
+    """The noise has a scale of at least 2^20/t weights, and the record moves `weights` of them."""
     from fractions import Fraction
 
-    units = int(weigh(np.array([epsilon]), t)[0])
+    weights = int(weigh(np.array([epsilon]), t)[0])
     scale = Fraction(float(np.nextafter(ONE_VOTE / t, np.inf)))
-    assert Fraction(units) / scale <= min(Fraction(epsilon), Fraction(t))
+    assert Fraction(weights) / scale <= min(Fraction(epsilon), Fraction(t))
     # And hardly less: one unit and the rounding are all that is lost.
-    assert units + 2 >= min(1.0, epsilon / t) * ONE_VOTE * (1 - 1e-12)
+    assert weights + 2 >= min(1.0, epsilon / t) * ONE_VOTE * (1 - 1e-12)
 
 
 @given(st.floats(0.01, 10), st.floats(0.01, 10))
@@ -78,14 +81,14 @@ def test_the_same_tallies_in_any_order_and_with_any_threads() -> None:
     shuffled = Ratings.from_frame(ratings.to_frame().sample(fraction=1, shuffle=True, seed=2))
     rng = np.random.default_rng(0)
     order = rng.permutation(len(ratings))
-    units = weigh(SPEC.levels(ratings), 1.0)
-    expected = np.stack(count_votes(ratings, units, 1))
-    assert (np.stack(count_votes(ratings, units, 2)) == expected).all()
-    assert (np.stack(count_votes(shuffled, weigh(SPEC.levels(shuffled), 1.0))) == expected).all()
+    weights = weigh(SPEC.levels(ratings), 1.0)
+    expected = count_votes(ratings, weights, Compute(1))
+    assert (count_votes(ratings, weights, Compute(2)) == expected).all()
+    assert (count_votes(shuffled, weigh(SPEC.levels(shuffled), 1.0)) == expected).all()
     # The kernel itself, on rows in no order at all.
     against, in_favour = np.zeros((2, len(ratings.items)), dtype=np.int64)
     sums.add_votes(
-        0, len(ratings), ratings.item[order], ratings.rating[order], units[order], 1.0, 4.0,
+        0, len(ratings), ratings.item[order], ratings.rating[order], weights[order], 1.0, 4.0,
         against, in_favour,
     )  # fmt: skip
     assert (np.stack([against, in_favour]) == expected).all()
@@ -97,14 +100,14 @@ def test_votes_equal_their_twin(scale: tuple[float, float]) -> None:
     # Some ratings lie outside the scale: inside a mechanism they are clipped, never refused.
     r = rng.uniform(scale[0] - 1, scale[1] + 1, 500)
     item = rng.integers(0, 7, 500).astype(np.int32)
-    units = rng.integers(0, ONE_VOTE + 1, 500).astype(np.int32)
+    weights = rng.integers(0, ONE_VOTE + 1, 500).astype(np.int32)
     results = []
     for kernel in (sums.add_votes, reference.add_votes):
         votes = np.zeros((2, 7), dtype=np.int64)
-        kernel(0, 500, item, r, units, scale[0], scale[1] - scale[0], votes[0], votes[1])
+        kernel(0, 500, item, r, weights, scale[0], scale[1] - scale[0], votes[0], votes[1])
         results.append(votes)
     assert (results[0] == results[1]).all()
-    assert results[0].sum() == units.sum(dtype=np.int64)
+    assert results[0].sum() == weights.sum(dtype=np.int64)
 
 
 def test_a_billion_ratings_do_not_overflow() -> None:
@@ -186,9 +189,9 @@ def test_the_certificate_is_proven_given_a_catalogue(
         assert any("list of rated items is public" in a for a in certificate.assumptions)
 
 
-def noiseless(ratings: Ratings, units: Any = None) -> Tallies:
-    units = np.full(len(ratings), ONE_VOTE, np.int32) if units is None else units
-    against, in_favour = count_votes(ratings, units)
+def noiseless(ratings: Ratings, weights: Any = None) -> Tallies:
+    weights = np.full(len(ratings), ONE_VOTE, np.int32) if weights is None else weights
+    against, in_favour = count_votes(ratings, weights)
     return Tallies(against, in_favour, np.zeros(len(against)))
 
 

@@ -10,37 +10,41 @@ import numpy as np
 
 from discreet.arrays import Array
 from discreet.audit.breaking import Change, instead
+from discreet.kernels.compute import Rows
+from discreet.kernels.sums import OnCPU
+from discreet.privacy.fixedpoint import SUM_GRID
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.schemes.chorus import budget, rounds
 from discreet.schemes.chorus.budget import PersonBudget, Plan, RatingBudget
-from discreet.schemes.chorus.rounds import CLIP, SUM_GRID, NoisyRounds
+from discreet.schemes.chorus.rounds import CLIP, NoisyRounds
 
 
-def _voices_of(length: Callable[[Array, Array], Array]) -> list[Change]:
+def _vectors_of(length: Callable[[Array, Array], Array]) -> list[Change]:
     """Vectors g / length(|g|^2, h0^2): the sum of squares of what was said is left out."""
 
-    def add(
-        lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float, out: Array
-    ) -> None:
-        some = slice(ptr[lo], ptr[hi])
-        g = np.zeros((hi - lo, z.shape[1]))
-        own = np.repeat(np.arange(hi - lo), np.diff(ptr[lo : hi + 1]))
-        np.add.at(g, own, a[some, None] * 2.0**-40 * z[items[some]])
-        out[lo:hi] = g / length((g**2).sum(axis=1), np.array(floor))[:, None]
+    def user_vectors(
+        self: OnCPU, records: Rows, z: Array, floor: float, *, grid: int, exact: int
+    ) -> Array:
+        del self, exact
+        people = len(records.ptr) - 1
+        g = np.zeros((people, z.shape[1]))
+        own = np.repeat(np.arange(people), np.diff(records.ptr))
+        np.add.at(g, own, records.values[:, None] / grid**2 * z[records.cols])
+        return np.asarray(g / length((g**2).sum(axis=1), np.array(floor))[:, None])
 
-    return [(rounds, "user_vectors", add)]
+    return [(OnCPU, "user_vectors", user_vectors)]
 
 
 def no_squares() -> list[Change]:
     """u = g / sqrt(|g|^2 + h0^2)."""
-    return _voices_of(lambda squares, floor: np.sqrt(squares + floor))
+    return _vectors_of(lambda squares, floor: np.sqrt(squares + floor))
 
 
 def no_normalisation() -> list[Change]:
     """u = g."""
-    return _voices_of(lambda squares, _: np.ones_like(squares))
+    return _vectors_of(lambda squares, _: np.ones_like(squares))
 
 
 def no_clipping() -> list[Change]:
@@ -74,16 +78,7 @@ def undoubled() -> list[Change]:
 def every_round_whole() -> list[Change]:
     """Each of the rounds spends what all of them may."""
 
-    def made(own: Any) -> Any:
-        def init(
-            self: NoisyRounds, data: Any, effects: Any, plan: Plan, purse: Any, **more: Any
-        ) -> None:
-            own(self, data, effects, plan, purse, **more)
-            self.mus = [purse.rounds(plan.share)] * plan.rounds
-
-        return init
-
-    return instead(NoisyRounds, "__init__", made)
+    return [(rounds, "round_mus", lambda mu, rounds: (mu,) * rounds)]
 
 
 def whole_share() -> list[Change]:

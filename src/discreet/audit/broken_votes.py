@@ -10,35 +10,36 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Array
-from discreet.audit.breaking import Change, instead
+from discreet.audit.breaking import Change, instead, patched
 from discreet.data.ratings import Ratings
 from discreet.engines import stream
 from discreet.privacy import personalise
+from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.file_ledger import Ledger
 from discreet.release.release import Release
-from discreet.release.tallies import ONE_VOTE
-from discreet.schemes import tally
-from discreet.schemes.base import Batch
+from discreet.schemes import tally, votes
+from discreet.schemes.base import Batch, Run
 from discreet.schemes.chorus import budget
-from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
+from discreet.schemes.votes import Ballot
+from discreet.schemes.voting import VotingScheme
 
 
 def quiet_tallies() -> list[Change]:
     """Tally's noise times 0.8."""
-    return instead(
-        Tally,
-        "noisy_tallies",
-        lambda own: lambda self, votes, t, randomness: own(self, votes, t / 0.8, randomness),
-    )
+
+    def made(own: Any) -> Any:
+        return lambda votes, t, run, **more: own(votes, t / 0.8, run, **more)
+
+    return instead(tally, "noisy_tallies", made)
 
 
 def level_blind_votes() -> list[Change]:
     """Everybody has a whole vote."""
-    return [(tally, "weigh", lambda levels, _: np.full(len(levels), ONE_VOTE, dtype=np.int32))]
+    return [(votes, "weigh", lambda levels, _: np.full(len(levels), ONE_VOTE, dtype=np.int32))]
 
 
 def rounded_up() -> list[Change]:
@@ -47,7 +48,7 @@ def rounded_up() -> list[Change]:
     def weigh(levels: Array, t: float) -> Array:
         return np.asarray(np.ceil(np.minimum(levels / t, 1.0) * ONE_VOTE), dtype=np.int32)
 
-    return [(tally, "weigh", weigh), (personalise, "weigh", weigh)]
+    return [(votes, "weigh", weigh), (personalise, "weigh", weigh)]
 
 
 def undivided() -> list[Change]:
@@ -57,7 +58,7 @@ def undivided() -> list[Change]:
         del ratings, norm
         return np.asarray(np.floor(weights * whole * ONE_VOTE), dtype=np.int32)
 
-    return [(tally, "share_among_own", share), (budget, "share_among_own", share)]
+    return [(votes, "share_among_own", share), (budget, "share_among_own", share)]
 
 
 def filter_first() -> list[Change]:
@@ -70,20 +71,20 @@ def filter_first() -> list[Change]:
 
         return fit
 
-    return instead(Tally, "fit", made) + instead(Chorus, "fit", made)
+    return instead(VotingScheme, "fit", made)
 
 
 def wrong_coins() -> list[Change]:
     """A rating is kept with probability epsilon/t."""
-    return [(tally, "inclusion_probability", lambda levels, t: np.minimum(1.0, levels / t))]
+    return [(votes, "inclusion_probability", lambda levels, t: np.minimum(1.0, levels / t))]
 
 
 def rated_only() -> list[Change]:
     """No noise on items that nobody rated."""
 
     def made(own: Any) -> Any:
-        def noisy(self: Tally, votes: Array, t: float, randomness: Randomness) -> Any:
-            all_of_them, rated = own(self, votes, t, randomness), votes.sum(axis=0) > 0
+        def noisy(exact: Array, t: float, run: Run, **more: Any) -> Any:
+            all_of_them, rated = own(exact, t, run, **more), exact.sum(axis=0) > 0
             return replace(
                 all_of_them,
                 against=np.where(rated, all_of_them.against, 0),
@@ -92,7 +93,7 @@ def rated_only() -> list[Change]:
 
         return noisy
 
-    return instead(Tally, "noisy_tallies", made)
+    return instead(tally, "noisy_tallies", made)
 
 
 def mean_threshold() -> list[Change]:
@@ -114,15 +115,15 @@ def counts_told() -> list[Change]:
     """The certificate says how many ratings there were."""
 
     def made(own: Any) -> Any:
-        def concluded(self: Tally, data: Any, *rest: Any, **more: Any) -> Release:
-            release: Release = own(self, data, *rest, **more)
-            known = release.certificate.provenance
-            told = replace(known, parameters={**known.parameters, "ratings": len(data)})
+        def concluded(self: Tally, known: Any, data: Any, *rest: Any) -> Release:
+            release: Release = own(self, known, data, *rest)
+            made = release.certificate.provenance
+            told = replace(made, parameters={**made.parameters, "ratings": len(data)})
             return replace(release, certificate=replace(release.certificate, provenance=told))
 
         return concluded
 
-    return instead(Tally, "concluded", made)
+    return instead(VotingScheme, "concluded", made)
 
 
 def forgetful_ledger() -> list[Change]:
@@ -177,19 +178,15 @@ def coins_until_heads() -> list[Change]:
         def publish_batch(self: Tally, data: Ratings, *rest: Any, **more: Any) -> Batch:
             drawn: list[Array] = []
 
-            def units(own_units: Any) -> Any:
-                def keep(tally: Tally, *arguments: Any) -> Array:
-                    drawn.append(own_units(tally, *arguments))
+            def kept(own_weights: Any) -> Any:
+                def weights(ballot: Ballot, counted: Ratings) -> Array:
+                    drawn.append(own_weights(ballot, counted))
                     return drawn[-1]
 
-                return keep
+                return weights
 
-            before = Tally.units
-            Tally.units = units(before)  # type: ignore[method-assign]
-            try:
+            with patched(instead(Ballot, "weights", kept)):
                 batch: Batch = own(self, data, *rest, **more)
-            finally:
-                Tally.units = before  # type: ignore[method-assign]
             return batch._replace(epsilons=np.where(drawn[0] > 0, batch.epsilons, 0.0))
 
         return publish_batch
@@ -233,4 +230,4 @@ def largest_level() -> list[Change]:
             levels = most[ratings.user]
         return replace(ratings, epsilon=levels).with_items(catalogue)
 
-    return [(place, "levelled", levelled) for place in (personalise, tally, budget)]
+    return [(place, "levelled", levelled) for place in (personalise, votes, budget)]

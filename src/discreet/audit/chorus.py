@@ -20,20 +20,24 @@ from discreet.audit.neighbours import Pair, copies, levels_of
 from discreet.audit.search import Person, climb, starts
 from discreet.audit.transcript import Draw, listening
 from discreet.data.ratings import Ratings
+from discreet.kernels.compute import Compute
 from discreet.privacy.accounting import gaussian_delta, gaussian_epsilon, gaussian_mu
+from discreet.privacy.fixedpoint import GRID
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.schemes.chorus.budget import LevelsOf, Plan
-from discreet.schemes.chorus.rounds import GRID, NoisyRounds
+from discreet.schemes.base import Run
+from discreet.schemes.chorus.budget import Plan
+from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.chorus.scheme import PROBE, Chorus
 from discreet.schemes.effects import Effects
+from discreet.schemes.votes import LevelsOf
 
 AT_ONCE = 5_000
 """Copies side by side: their arrays stay small."""
 PLACES = {"below": (0.25, 1), "at": (1.0, 2), "above": (2.0, 3)}
-"""Levels in units of t, and with how many factors each is played."""
+"""Levels as shares of t, and with how many factors each is played."""
 LITTLE = 0.03
 """The tallies' share where the rounds are under attack: pure and Gaussian parts add up loosely."""
 
@@ -57,11 +61,12 @@ class ChorusRuns:
     """Whether noise is drawn as releases draw it, which takes long; else with a seed."""
     steps: int = 90
     """Of the search."""
+    compute: Compute = Compute()
 
     @cached_property
     def person(self) -> Person:
         """The worst table and directions that the search finds, through the scheme's own code."""
-        base = replace(self, scheme=replace(self.scheme, threads=1), steps=0)
+        base = replace(self, compute=Compute(threads=1), steps=0)
         if self.steps == 0:
             return self.begin[0]
         return climb(
@@ -113,32 +118,25 @@ class ChorusRuns:
             for number in range(max(self.times, 1)):
                 budgets = scheme.allowances(table, spec, spends) if self.times else None
                 of = levels_of if budgets is None else _always(budgets)
-                self._publish(table, spec, of, Randomness(seed, run=number))
+                self._publish(table, spec, of, Run(Randomness(seed, run=number), self.compute))
                 if budgets is not None:
                     part = np.where(budgets > 0, scheme.delta / scheme.publications, 0.0)
                     counted = np.where(budgets > 0, levels_of(table), spends.level)
                     spends = Spends(counted, spends.epsilon + budgets, spends.delta + part)
         return draws
 
-    def _publish(
-        self, table: Ratings, spec: PrivacySpec, of: LevelsOf, randomness: Randomness
-    ) -> None:
-        """Probe, tally and sing, through what releases are made by."""
-        purse = self.scheme.purse(table, spec, of, randomness)
-        purse.probe(self.plan.probe)
-        purse.tallies(self.plan.tallies)
+    def _publish(self, table: Ratings, spec: PrivacySpec, of: LevelsOf, run: Run) -> None:
+        """Counts, tallies and rounds, through what releases are made by."""
+        budget = self.scheme.budget(table, spec, of, run)
+        budget.probe(self.plan.probe)
+        budget.tallies(self.plan.tallies)
         flat = Effects(table.scale.middle, np.zeros(len(table.items)), np.ones(len(table.items)))
-        voices = NoisyRounds(
-            table,
-            flat,
-            self.plan,
-            purse,
-            neighbours=self.scheme.neighbours,
-            threads=self.scheme.threads,
+        rounds = prepare_rounds(
+            table, flat, self.plan, budget, neighbours=self.scheme.neighbours, run=run
         )
         fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * GRID)
-        for k, mu in enumerate(voices.mus):
-            voices.noisy_sums(fed if k % 2 == 0 else -fed, mu, randomness)
+        for k, mu in enumerate(rounds.mus):
+            rounds.noisy_sums(fed if k % 2 == 0 else -fed, mu)
 
 
 def _always(budgets: Array) -> LevelsOf:

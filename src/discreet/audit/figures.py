@@ -17,6 +17,7 @@ _MARKS = {
     "DP-PMF": ("^", "tab:orange", 0.94),
     "PDP-PMF": ("v", "tab:red", 1.06),
 }
+_OTHERS = ("D", "tab:purple", 1.0)
 """Marker, colour, and how far marks move along the line, so that they do not hide each other and
 stay on their side of it."""
 
@@ -37,7 +38,7 @@ def draw_audit(findings: list[Finding], path: Path) -> Path:
                     color="0.3",
                 )
                 continue
-            marker, colour, aside = _MARKS[game.scheme]
+            marker, colour, aside = _MARKS.get(game.scheme, _OTHERS)
             label = f"{game.scheme}{', broken on purpose' if game.control else ''}"
             axes.scatter(
                 game.claimed * aside,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,19 @@ import numpy as np
 from discreet.arrays import Array
 from discreet.audit.game import Game
 from discreet.audit.neighbours import Pair, canary, crowd, four_people
+from discreet.data.items import Items
 from discreet.data.ratings import Ratings
+from discreet.kernels.compute import Compute
 from discreet.privacy.spec import PrivacySpec
-from discreet.schemes.base import FactorModel, Scheme
-from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.pmf.dp import DPPMF, PDPPMF
-from discreet.schemes.pmf.pmf import PMF
+from discreet.privacy.theorems import Status
+from discreet.schemes import SCHEMES, find_scheme
+from discreet.schemes.base import Scheme, build_scheme
+from discreet.schemes.model import FactorModel
+from discreet.schemes.pmf.dp import DPPMF
 from discreet.schemes.tally import Tally
+
+ALONE = Compute(threads=1)
+"""For fits of a few ratings: another thread would take longer to wake up."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +34,14 @@ class FitRuns:
     pair: Pair
     spec: PrivacySpec | None
     view: Callable[[FactorModel, Pair], Array]
+    compute: Compute = ALONE
 
     def __call__(self, with_record: bool, runs: int, seed: int) -> Array:
         """So many fits of one side, without a seed."""
         del seed
         table = self.pair.side(with_record)
-        return np.stack(
-            [self.view(self.scheme.fit(table, self.spec), self.pair) for _ in range(runs)]
-        )
+        fits = (self.scheme.fit(table, self.spec, compute=self.compute) for _ in range(runs))
+        return np.stack([self.view(model, self.pair) for model in fits])
 
 
 def released(model: FactorModel, pair: Pair) -> Array:
@@ -70,81 +76,74 @@ def solved_by_others(model: FactorModel, pair: Pair) -> Array:
     return np.asarray((U @ U.T)[np.triu_indices(len(U))])
 
 
+def shown(model: FactorModel, pair: Pair) -> Array:
+    """What others see: the release, and their predictions where these come from it alone."""
+    return released(model, pair) if model.trained is not None else seen_by_others(model, pair)
+
+
+def games_of(scheme: type[Scheme], t: float = 1.0) -> list[Game]:
+    """Any scheme's public `fit` under attack, with the parameters that it is to be audited with.
+
+    The claim is the record's level and the certificate's delta, and proven if the certificate says
+    so. What protects nobody claims nothing: then any loss that runs can prove is there.
+    """
+    found = []
+    for parameters in scheme.about.audited:
+        if not scheme.about.private:
+            runs = FitRuns(build_scheme(scheme, **parameters), crowd(), None, released)
+            found.append(_game(scheme.about.name, "no privacy", "one record of many", None, runs))
+        elif scheme.about.personal:
+            column = PrivacySpec.column(max_level=t)
+            below = four_people(t).at_level(0.25 * t)
+            found.append(_game_of(scheme, parameters, crowd(t), column, "record at t"))
+            found.append(_game_of(scheme, parameters, below, column, "record below t"))
+        else:
+            uniform = PrivacySpec.uniform(t)
+            found.append(_game_of(scheme, parameters, four_people(t), uniform, "record at t"))
+    return found
+
+
+def _game_of(
+    scheme: type[Scheme], parameters: Mapping[str, Any], pair: Pair, spec: PrivacySpec, case: str
+) -> Game:
+    """What a certificate over a public catalogue claims of the pair's record."""
+    items = Items.from_frame(pair.table.items.values.to_frame("item"))
+    made = build_scheme(scheme, items, **parameters)
+    promised = made.fit(pair.table, spec, compute=ALONE).release.certificate
+    return _game(
+        scheme.about.name,
+        promised.variant,
+        case,
+        pair.level,
+        FitRuns(made, pair, spec, shown),
+        delta=promised.delta,
+        proven=promised.status == Status.PROVEN,
+        share=0.5,  # other games of the same schemes have many more runs
+    )
+
+
 def _game(
     scheme: str, variant: str, case: str, claimed: float | None, runs: FitRuns, **more: Any
 ) -> Game:
     return Game(scheme, variant, f"{case}, through fit", claimed, runs, slow=True, **more)
 
 
-def pmf_game() -> Game:
-    """PMF claims nothing: any loss that runs can prove is there."""
-    runs = FitRuns(PMF(factors=2, threads=1), crowd(), None, released)
-    return _game("PMF", "no privacy", "one record of many", None, runs)
-
-
 def canary_game(data: Ratings, level: float = 1.0) -> Game:
     """Tally on a table of any size, with and without a stranger's rating of its rarest item."""
     spec = PrivacySpec.column(max_level=level)
-    runs = FitRuns(Tally(), canary(data, level), spec, released)
+    runs = FitRuns(Tally(), canary(data, level), spec, released, Compute())
     return _game("Tally", "weigh", "canary", level, runs, proven=True, secret=True)
 
 
+def served_game(t: float = 1.0) -> Game:
+    """A control: others served with factors that were trained on everybody's ratings."""
+    scheme = DPPMF(factors=2, gamma=0.5, variant="repaired", solver="als")
+    runs = FitRuns(scheme, crowd(t), PrivacySpec.uniform(t), solved_by_others)
+    case = "others served with jointly trained U"
+    return _game("DP-PMF", "repaired", case, t, runs, control=True)
+
+
 def games(t: float = 1.0) -> list[Game]:
-    """At least one game a scheme, and what other people see of a record."""
-    pair, together, uniform = four_people(t), crowd(t), PrivacySpec.uniform(t)
-    column = PrivacySpec.column(max_level=t)
-    tally, chorus = Tally(threads=1), Chorus(delta=0.1, factors=1, rounds=2, threads=1)
-    printed = DPPMF(factors=2, gamma=0.5, threads=1)
-    stated, repaired = (replace(printed, variant=v) for v in ("stated", "repaired"))
-    personal = PDPPMF(factors=2, gamma=0.5, threads=1, threshold=t)
-    below = pair.at_level(0.25 * t)
-    served = replace(repaired, solver="als")
-    rating, proven = "unit rating", {"proven": True}
-    few = {"share": 0.5}  # the games that simulate these schemes have many more runs
-    return [
-        pmf_game(),
-        *(
-            _game(
-                "DP-PMF",
-                scheme.variant,
-                "record at t",
-                t,
-                FitRuns(scheme, pair, uniform, released),
-                **few,
-            )
-            for scheme in (printed, stated, repaired)
-        ),
-        _game(
-            "PDP-PMF",
-            "printed",
-            "record below t",
-            below.level,
-            FitRuns(personal, below, column, released),
-            **few,
-        ),
-        _game(
-            "Tally",
-            "weigh",
-            "record at t, others' predictions",
-            t,
-            FitRuns(tally, together, column, seen_by_others),
-            **proven,
-        ),
-        _game(
-            "Chorus",
-            rating,
-            "record at t, others' predictions",
-            t,
-            FitRuns(chorus, together, column, seen_by_others),
-            delta=0.1,
-            **proven,
-        ),
-        _game(
-            "DP-PMF",
-            "repaired",
-            "others served with jointly trained U",
-            t,
-            FitRuns(served, together, uniform, solved_by_others),
-            control=True,
-        ),
-    ]
+    """Every scheme of the table through its public `fit`, and a control."""
+    found = [game for name in SCHEMES for game in games_of(find_scheme(name), t)]
+    return [*found, served_game(t)]

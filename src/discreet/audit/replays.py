@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from discreet.audit.fits import ALONE
 from discreet.audit.game import Game
 from discreet.audit.heard import CopiedRuns, ReplayedRuns, first_column
 from discreet.audit.neighbours import Pair, four_people, numbered, without_record
@@ -69,34 +70,34 @@ def low_outside(t: float, low: float) -> Pair:
 
 def tally_game() -> Game:
     """Levels of all kinds: nothing but the noisy tallies tells of them."""
-    runs = ReplayedRuns(ThroughFit(Tally(threads=1)), several_levels())
+    runs = ReplayedRuns(ThroughFit(Tally(), compute=ALONE), several_levels())
     return _replayed("Tally", "weigh", "record below t", (0.1, 0.0), runs)
 
 
 def chorus_game() -> Game:
     """Two factors and two rounds, each with the directions that the one before has shown."""
-    scheme = Chorus(delta=0.1, factors=2, rounds=2, threads=1)
-    runs = ReplayedRuns(ThroughFit(scheme), four_people())
+    scheme = Chorus(delta=0.1, factors=2, rounds=2)
+    runs = ReplayedRuns(ThroughFit(scheme, compute=ALONE), four_people())
     return _replayed("Chorus", "unit rating", "record at t, d = 2", (1.0, 0.1), runs)
 
 
 def auto_game() -> Game:
     """A table where the noisy counts decide now for factors, now against."""
-    runs = ReplayedRuns(ThroughFit(Chorus(delta=0.1, threads=1)), many_of_one_item())
+    runs = ReplayedRuns(ThroughFit(Chorus(delta=0.1), compute=ALONE), many_of_one_item())
     return _replayed("Chorus", "unit rating", "record at t, factors auto", (1.0, 0.1), runs)
 
 
 def published_game() -> Game:
     """Factors in three publications, for two of which a rating has a budget."""
-    scheme = Chorus(delta=0.1, factors=1, rounds=2, publications=2, threads=1)
-    runs = ReplayedRuns(ThroughBatches(scheme, 3, SMALL), four_people(SMALL))
+    scheme = Chorus(delta=0.1, factors=1, rounds=2, publications=2)
+    runs = ReplayedRuns(ThroughBatches(scheme, 3, SMALL, ALONE), four_people(SMALL))
     return _few(_replayed("Chorus", "incremental", "rounds of 3 publications", (SMALL, 0.1), runs))
 
 
 def stream_chorus_game() -> Game:
     """Factors through the engine for tables on disk."""
-    scheme = Chorus(delta=0.1, factors=1, rounds=1, threads=1, threshold=SMALL)
-    runs = ReplayedRuns(ThroughStream(scheme), four_people(SMALL))
+    scheme = Chorus(delta=0.1, factors=1, rounds=1, threshold=SMALL)
+    runs = ReplayedRuns(ThroughStream(scheme, ALONE), four_people(SMALL))
     return _few(_replayed("Chorus", "streamed", "record at t", (SMALL, 0.1), runs))
 
 

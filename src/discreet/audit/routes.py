@@ -16,12 +16,13 @@ from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
+from discreet.kernels.compute import Compute
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
-from discreet.progress import silent
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
+from discreet.schemes.base import Run
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
@@ -34,6 +35,7 @@ class ThroughFit:
     max_level: float = 1.0
     every: int | None = None
     """Of so many items the last is not in the catalogue."""
+    compute: Compute = Compute()
 
     def __call__(self, table: Ratings) -> Sequence[Release]:
         """One release."""
@@ -44,7 +46,7 @@ class ThroughFit:
             inside = np.arange(len(ids)) % self.every != self.every - 1
             items = Items.from_frame(pl.DataFrame({"item": ids.filter(pl.Series(inside))}))
             scheme = replace(scheme, items=items)
-        return [scheme.fit(table, spec).release]
+        return [scheme.fit(table, spec, compute=self.compute).release]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class ThroughStream:
     """The engine for tables on disk, in at least two parts."""
 
     scheme: Tally | Chorus
+    compute: Compute = Compute()
 
     def __call__(self, table: Ratings) -> Sequence[Release]:
         """One release."""
@@ -60,7 +63,8 @@ class ThroughStream:
             source = Path(folder) / "ratings.parquet"
             table.to_frame().write_parquet(source)
             with open_stream(source, rows=len(table) // 2, folder=folder) as stream:
-                return [fit_release(replace(self.scheme, items=items), stream)]
+                known = replace(self.scheme, items=items)
+                return [fit_release(known, stream, compute=self.compute)]
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class ThroughBatches:
     scheme: Tally | Chorus
     times: int
     max_level: float
+    compute: Compute = Compute()
 
     def __call__(self, table: Ratings) -> Sequence[Release]:
         """So many releases."""
@@ -98,7 +103,7 @@ class ThroughBatches:
         for number in range(self.times):
             before = releases[-1] if releases else None
             batch = self.scheme.publish_batch(
-                table, spec, spends, before, Randomness(None, run=number), silent
+                table, spec, spends, before, Run(Randomness(None, run=number), self.compute)
             )
             counted = np.where(batch.epsilons > 0, levels, spends.level)
             spends = Spends(counted, spends.epsilon + batch.epsilons, spends.delta + batch.deltas)

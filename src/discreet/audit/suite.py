@@ -13,6 +13,7 @@ from discreet.errors import ParameterError, require_count
 from discreet.privacy.certificate import INCREMENTAL, Certificate
 from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
+from discreet.schemes.pmf.pmf import PMF
 
 FALSE_ALARMS = 0.05
 """The chance that an audit refutes anything true, all its rows together."""
@@ -58,28 +59,54 @@ def games_for(certificate: Certificate, *, exact: bool = False) -> list[Game]:
 
     Of an incremental release: this publication's mechanism, and several publications together.
     """
-    t, given = _threshold(certificate), certificate.parameters
-    unit, neighbours = certificate.unit, certificate.neighbours
-    incremental = certificate.variant == INCREMENTAL
-    if certificate.scheme == "Tally":
-        if neighbours == Neighbours.REPLACE:
-            return [tally.replaced_game(t), tally.replaced_game(t, quiet=True)]
-        personalisation = certificate.personalisation
-        found = tally.games(t, personalisation, unit)
-        if incremental:
-            weighed = personalisation == "weigh"
-            found.append(over_time.tally_game(t) if weighed else over_time.sampled_game(t))
-        return [*found, tally.quiet(t, unit, personalisation)]
-    if certificate.scheme == "Chorus":
-        n = int(given.get("publications", 1))
-        delta = float(given.get("delta", certificate.delta))
-        found = chorus.games_for(t / n, delta / n, unit, neighbours, exact=exact)
-        return [*found, over_time.chorus_game(t, n)] if incremental else found
-    if certificate.scheme in ("DP-PMF", "PDP-PMF"):
-        return paper.games_for(certificate, t)
-    if certificate.scheme == "PMF":
-        return [fits.pmf_game()]
-    raise ParameterError(f"there is no audit of {certificate.scheme}: it claims nothing")
+    named = OF_CERTIFICATES.get(certificate.scheme)
+    if named is None:
+        raise ParameterError(
+            f"there is no audit of {certificate.scheme}: it claims nothing, or is a scheme of your "
+            "own, which --scheme module:Class attacks through its fit"
+        )
+    return named(certificate, exact)
+
+
+def _tally_games(certificate: Certificate, exact: bool) -> list[Game]:
+    del exact
+    t, unit, how = _threshold(certificate), certificate.unit, certificate.personalisation
+    if certificate.neighbours == Neighbours.REPLACE:
+        return [tally.replaced_game(t), tally.replaced_game(t, quiet=True)]
+    found = tally.games(t, how, unit)
+    if certificate.variant == INCREMENTAL:
+        found.append(over_time.tally_game(t) if how == "weigh" else over_time.sampled_game(t))
+    return [*found, tally.quiet(t, unit, how)]
+
+
+def _chorus_games(certificate: Certificate, exact: bool) -> list[Game]:
+    t, given, unit = _threshold(certificate), certificate.parameters, certificate.unit
+    n = int(given.get("publications", 1))
+    delta = float(given.get("delta", certificate.delta))
+    found = chorus.games_for(t / n, delta / n, unit, certificate.neighbours, exact=exact)
+    if certificate.variant == INCREMENTAL:
+        found.append(over_time.chorus_game(t, n))
+    return found
+
+
+def _paper_games(certificate: Certificate, exact: bool) -> list[Game]:
+    del exact
+    return paper.games_for(certificate, _threshold(certificate))
+
+
+def _pmf_games(certificate: Certificate, exact: bool) -> list[Game]:
+    del certificate, exact
+    return fits.games_of(PMF)
+
+
+OF_CERTIFICATES: dict[str, Callable[[Certificate, bool], list[Game]]] = {
+    "Tally": _tally_games,
+    "Chorus": _chorus_games,
+    "DP-PMF": _paper_games,
+    "PDP-PMF": _paper_games,
+    "PMF": _pmf_games,
+}
+"""What a certificate's scheme is attacked by; others by `fits.games_of` their class."""
 
 
 def _threshold(certificate: Certificate) -> float:

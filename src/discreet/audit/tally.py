@@ -11,6 +11,7 @@ from discreet.audit.heard import CopiedRuns, SampledRuns
 from discreet.audit.neighbours import Pair, four_people, whole_person
 from discreet.audit.routes import ThroughFit
 from discreet.audit.search import climb, starts
+from discreet.kernels.compute import Compute
 from discreet.privacy.provenance import Neighbours
 from discreet.schemes.tally import Tally
 
@@ -50,8 +51,8 @@ def games(t: float = 1.0, personalisation: str | None = None, unit: str = "ratin
 
 def searched_game(t: float = 1.0, unit: str = "rating") -> Game:
     """The worst table of three items that a search finds: ratings within the scale, any levels."""
-    level, scheme = 0.6 * t, Tally(threshold=t, unit=unit, threads=1)
-    route = ThroughFit(scheme, t)
+    level, scheme = 0.6 * t, Tally(threshold=t, unit=unit)
+    route = ThroughFit(scheme, t, compute=Compute(threads=1))
     begin = starts(level, t, 1, whole=unit == "person", items=3)
     worst = climb(begin, lambda person: CopiedRuns(route, person.pair).distance, steps=15)
     return tally_game(Tally(unit=unit), worst.pair, "worst table found, below t", t=t)

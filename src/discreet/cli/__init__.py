@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from discreet.cli import (
     access,
@@ -21,21 +24,43 @@ from discreet.cli import (
     serve,
     sweep,
 )
+from discreet.cli.schemes import mentioned, with_options
 from discreet.errors import DiscreetError
+
+_SETTINGS: dict[str, Any] = {
+    "no_args_is_help": True,
+    "add_completion": False,
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,
+    "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 100},
+}
+_FITTING: dict[str, Callable[..., None]] = {"fit": fit.fit, "evaluate": evaluate.evaluate}
+"""Commands with the options of every scheme, which are read when one of them is called."""
+
+
+class _Commands(TyperGroup):
+    """Commands, those that fit with the options of the schemes that their line may mean."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name in _FITTING:
+            whole = typer.Typer(**_SETTINGS)
+            whole.command(name)(with_options(_FITTING[name], mentioned(rest)))
+            command = typer.main.get_command(whole)
+            command.name = name
+        return name, command, rest
+
 
 app = typer.Typer(
     name="discreet",
     help="A recommender that keeps every rating as private as the person who gave it asked for.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=_Commands,
+    **_SETTINGS,
 )
 app.command("demo")(demo.demo)
-app.command("fit")(fit.fit)
+for _name, _command in _FITTING.items():
+    app.command(_name)(with_options(_command, ()))
 app.command("recommend")(recommend.recommend)
-app.command("evaluate")(evaluate.evaluate)
 app.command("inspect")(inspect.inspect)
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import options as o
 from discreet.cli import parse, show
+from discreet.cli.schemes import mentioned
 from discreet.errors import OutputError, ParameterError
+from discreet.schemes import find_scheme
 
 if TYPE_CHECKING:
     from discreet.audit.game import Finding
@@ -27,6 +30,13 @@ def audit(
     ratings: Annotated[
         str | None,
         typer.Option(metavar="RATINGS", help="Also place a canary into this table or data set."),
+    ] = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            metavar=o.SCHEME_NAMES,
+            help="Instead: attack one scheme, also of your own, through its public fit.",
+        ),
     ] = None,
     paper: Annotated[
         str | None,
@@ -78,11 +88,13 @@ def audit(
     Examples:
       discreet audit
       discreet audit --release release
+      discreet audit --scheme my_schemes:Popular
       discreet audit --mutants
       discreet audit --thorough --json audit.json --figure audit.svg
       discreet audit --paper ml-1m --figure losses.svg
     """
     from discreet.audit import suite
+    from discreet.audit.fits import games_of
     from discreet.audit.mutants import mutant_games
     from discreet.audit.routes import database_missing
 
@@ -91,6 +103,8 @@ def audit(
             raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
     if release is not None and ratings is not None:
         raise ParameterError("--ratings places a canary for the whole audit: leave --release away")
+    if scheme is not None and (release, ratings, paper, mutants) != (None, None, None, False):
+        raise ParameterError("--scheme is attacked by itself: leave the others away")
     if mutants and (release, ratings) != (None, None):
         raise ParameterError("--mutants are played on tables of their own: leave the others away")
     if paper is not None:
@@ -102,6 +116,9 @@ def audit(
     with show.progress_bar() as progress:
         if mutants:
             games = mutant_games()
+        elif scheme is not None:
+            mentioned(["--scheme", scheme])  # one's own may lie beside the data
+            games = games_of(find_scheme(scheme))
         elif release is None:
             games = suite.every_game(thorough=thorough, data=data)
         else:
@@ -133,7 +150,7 @@ def audit(
     if release is not None:
         _about_release(certificate)
     _show(findings)
-    if release is None and (reason := database_missing()) is not None:
+    if release is None and scheme is None and (reason := database_missing()) is not None:
         show.console().print(f"Left out: {reason}.", style="yellow")
     if mutants:
         _score(findings)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import parse, show
+from discreet.cli import parse, schemes, show
+from discreet.cli.schemes import Given
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -16,13 +17,17 @@ if TYPE_CHECKING:
 
     from discreet.data.ratings import Ratings
     from discreet.evaluate.splits import Split
+    from discreet.schemes.base import Scheme
 
 
 def evaluate(
+    *,
     ratings: o.RatingsArgument,
     scheme: Annotated[
-        list[o.SchemeName] | None,
-        typer.Option(help="What to evaluate; give it more than once to compare."),
+        list[str] | None,
+        typer.Option(
+            metavar=o.SCHEME_NAMES, help="What to evaluate; give it more than once to compare."
+        ),
     ] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validate with so many folds.")] = None,
     hold_out: Annotated[
@@ -43,22 +48,6 @@ def evaluate(
     default_level: o.DefaultLevelOption = None,
     items: o.ItemsOption = None,
     public_column: o.PublicColumnsOption = None,
-    variant: o.VariantOption = None,
-    threshold: o.ThresholdOption = None,
-    personalise: o.PersonaliseOption = None,
-    group: o.GroupsOption = None,
-    unit: o.UnitOption = None,
-    delta: o.DeltaOption = None,
-    solver: o.SolverOption = None,
-    factors: o.FactorsOption = None,
-    gamma: o.GammaOption = None,
-    k1: o.PassesOption = None,
-    k2: o.NoisyPassesOption = None,
-    regularisation: o.LambdaOption = None,
-    weighted: o.WeightedOption = None,
-    kappa: o.KappaOption = None,
-    neighbours: o.NeighboursOption = None,
-    initial: o.InitialOption = None,
     columns: o.ColumnsOption = None,
     scale: o.ScaleOption = None,
     keep: o.KeepOption = None,
@@ -71,6 +60,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="Also write all rows to a .csv, .parquet or .json file.")
     ] = None,
+    given: Given,
 ) -> None:
     """Measure the error of one or more schemes on held-out ratings.
 
@@ -93,27 +83,9 @@ def evaluate(
     show.tables(data, catalogue)
     spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
-    names = scheme or [o.SchemeName.TALLY]
-    given = {
-        "variant": variant,
-        "threshold": threshold,
-        "personalise": personalise,
-        "group": group,
-        "unit": unit,
-        "delta": delta,
-        "solver": solver,
-        "factors": factors,
-        "gamma": gamma,
-        "k1": k1,
-        "k2": k2,
-        "lambda": regularisation,
-        "weighted": weighted,
-        "kappa": kappa,
-        "neighbours": neighbours,
-        "initial": initial,
-    }
+    names = scheme or ["tally"]
     results = []
-    for name, chosen in zip(names, parse.schemes(names, given, catalogue, None), strict=True):
+    for name, chosen in zip(names, schemes.build(names, given, catalogue), strict=True):
         with show.progress_bar() as progress:
             frame = cross_validate(
                 chosen,
@@ -126,12 +98,20 @@ def evaluate(
                 workers=workers,
                 progress=progress,
             )
-        label = f"{name} {variant or 'printed'}" if name.endswith("dp-pmf") else str(name)
+        label = _label(name, chosen)
         results.append(frame.insert_column(0, pl.lit(label).alias("scheme")))
     _print(results, f"{ratings}, {how}")
     if out is not None:
         show.save_table(pl.concat(results), out)
         typer.echo(f"All rows written to {out}")
+
+
+def _label(name: str, scheme: Scheme) -> str:
+    """The scheme, and which variant of it, where it has some."""
+    from discreet.schemes.base import options_of
+
+    variant = getattr(scheme, "variant", "") if "variant" in options_of(type(scheme)) else ""
+    return f"{name} {variant}".strip()
 
 
 def _splits(

@@ -8,29 +8,33 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import parse, show
+from discreet.cli import parse, schemes, show
+from discreet.cli.schemes import Given
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
     from discreet.data.ratings import Ratings
     from discreet.data.scale import RatingScale
+    from discreet.kernels.compute import Compute
     from discreet.privacy.spec import PrivacySpec
     from discreet.progress import Progress
     from discreet.release.release import Release
-    from discreet.schemes.base import FactorModel, Publishing, Scheme
+    from discreet.schemes.base import Publishing, Scheme
+    from discreet.schemes.model import FactorModel
 
 
 _Levels = tuple[str | None, float | None, float | None, float | None]
 
 
 def fit(
+    *,
     ratings: o.RatingsArgument,
     scheme: Annotated[
-        o.SchemeName | None,
+        str | None,
         typer.Option(
+            metavar=o.SCHEME_NAMES,
             help="What to train: tally by default, pure epsilon; with --delta chorus, which finds "
-            "hidden factors where there are ratings enough.",
-            case_sensitive=False,
+            "hidden factors where there are ratings enough; or a class of your own.",
         ),
     ] = None,
     out: Annotated[
@@ -49,23 +53,6 @@ def fit(
     ] = False,
     items: o.ItemsOption = None,
     public_column: o.PublicColumnsOption = None,
-    variant: o.VariantOption = None,
-    threshold: o.ThresholdOption = None,
-    personalise: o.PersonaliseOption = None,
-    group: o.GroupsOption = None,
-    unit: o.UnitOption = None,
-    delta: o.DeltaOption = None,
-    publications: o.PublicationsOption = None,
-    solver: o.SolverOption = None,
-    factors: o.FactorsOption = None,
-    gamma: o.GammaOption = None,
-    k1: o.PassesOption = None,
-    k2: o.NoisyPassesOption = None,
-    regularisation: o.LambdaOption = None,
-    weighted: o.WeightedOption = None,
-    kappa: o.KappaOption = None,
-    neighbours: o.NeighboursOption = None,
-    initial: o.InitialOption = None,
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -107,6 +94,7 @@ def fit(
     encoding: o.EncodingOption = "utf-8",
     seed: o.SeedOption = None,
     threads: o.ThreadsOption = None,
+    given: Given,
 ) -> None:
     """Train on RATINGS and save the release: item factors and their certificate.
 
@@ -122,35 +110,19 @@ def fit(
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
+    from discreet.kernels.compute import Compute
     from discreet.release.release import check_target
+    from discreet.schemes import find_scheme
 
-    if scheme is None:
-        scheme = o.SchemeName.TALLY if delta is None else o.SchemeName.CHORUS
+    name = schemes.chosen(scheme, given)
     if ledger is None:
         check_target(out)  # an unwritable place is better known before training
-    if ledger is not None and scheme not in (o.SchemeName.TALLY, o.SchemeName.CHORUS):
-        raise ParameterError(f"--ledger goes with --scheme tally or chorus: got {scheme}")
+    elif not find_scheme(name).about.publishes:
+        others = " or ".join(schemes.publishing())
+        raise ParameterError(f"--ledger goes with --scheme {others}: got {name}")
     catalogue = parse.read_items(items, public_column, encoding)
-    given = {
-        "variant": variant,
-        "threshold": threshold,
-        "personalise": personalise,
-        "group": group,
-        "unit": unit,
-        "delta": delta,
-        "publications": publications,
-        "solver": solver,
-        "factors": factors,
-        "gamma": gamma,
-        "k1": k1,
-        "k2": k2,
-        "lambda": regularisation,
-        "weighted": weighted,
-        "kappa": kappa,
-        "neighbours": neighbours,
-        "initial": initial,
-    }
-    [chosen] = parse.schemes([scheme], given, catalogue, threads)
+    [chosen] = schemes.build([name], given, catalogue)
+    compute = Compute(threads)
     levels = (privacy, max_level, min_level, default_level)
     if engine != o.EngineName.SPARK and (master is not None or unique_pairs):
         raise ParameterError("--master and --unique-pairs go with --engine spark")
@@ -161,7 +133,7 @@ def fit(
             )
         table = _Table(ratings, parse.mapping(columns), scale, keep)
         if engine == o.EngineName.STREAM:
-            release = _stream(chosen, table, levels, override_levels, seed)
+            release = _stream(chosen, table, levels, override_levels, seed, compute)
         else:
             release = _spark(chosen, table, levels, override_levels, seed, master, unique_pairs)
         release.save(out)
@@ -174,12 +146,12 @@ def fit(
         if ledger is not None:
             model = _publish(cast("Publishing", chosen), data, spec, out, ledger, seed, progress)
         else:
-            model = chosen.fit(data, spec, seed=seed, progress=progress)
+            model = chosen.fit(data, spec, seed=seed, compute=compute, progress=progress)
             model.release.save(out)
     if trace:
         _trace(data, model)
     _done(model.release, out)
-    if scheme == o.SchemeName.CHORUS and model.release.certificate.delta > 1 / len(data):
+    if model.release.certificate.delta > 1 / len(data):
         typer.echo(
             "Warning, for you alone: delta is above one over the number of ratings; a mechanism "
             "that shows some ratings as they are could keep such a promise.",
@@ -198,12 +170,9 @@ def _privacy(
     levels: _Levels, has_levels: bool, scheme: Scheme, override: bool
 ) -> PrivacySpec | None:
     """The specification; one that replaces what people chose must be asked for."""
-    from discreet.schemes.bias import Bias
-    from discreet.schemes.pmf.pmf import PMF
-
     spec = parse.privacy(levels[0], has_levels, *levels[1:])
     replaces = has_levels and levels[0] not in (None, "column")
-    if replaces and not override and not isinstance(scheme, PMF | Bias):
+    if replaces and not override and scheme.about.private:
         raise SpecError(
             f"--privacy {levels[0]} would replace the levels in the table's epsilon column, which "
             "people chose: leave it away, or say --override-levels"
@@ -224,15 +193,17 @@ class _Table(NamedTuple):
 
 
 def _stream(
-    scheme: Scheme, table: _Table, levels: _Levels, override: bool, seed: int | None
+    scheme: Scheme,
+    table: _Table,
+    levels: _Levels,
+    override: bool,
+    seed: int | None,
+    compute: Compute,
 ) -> Release:
-    from discreet.engines import fit_release
+    from discreet.engines import Releasing, fit_release, require_engine
     from discreet.engines.stream import open_stream
-    from discreet.schemes.chorus.scheme import Chorus
-    from discreet.schemes.tally import Tally
 
-    if not isinstance(scheme, Tally | Chorus):
-        raise ParameterError("--engine stream goes with --scheme tally or chorus")
+    require_engine(scheme, "stream")
     with (
         show.progress_bar() as progress,
         open_stream(
@@ -245,7 +216,8 @@ def _stream(
     ):
         show.tables(stream, scheme.items)
         spec = _privacy(levels, stream.has_levels, scheme, override)
-        return fit_release(scheme, stream, spec, seed=seed, progress=progress)
+        releasing = cast("Releasing", scheme)
+        return fit_release(releasing, stream, spec, seed=seed, compute=compute, progress=progress)
 
 
 def _spark(
@@ -259,15 +231,9 @@ def _spark(
 ) -> Release:
     import logging
 
-    from discreet.engines import spark
-    from discreet.schemes.chorus.scheme import Chorus
-    from discreet.schemes.pmf.dp import PDPPMF
-    from discreet.schemes.tally import Tally
+    from discreet.engines import require_engine, spark
 
-    if not isinstance(scheme, Tally | Chorus | PDPPMF):
-        raise ParameterError(
-            "--engine spark goes with --scheme tally, chorus, or pdp-pmf --variant stated"
-        )
+    require_engine(scheme, "spark")
     if table.keep is not None:
         raise ParameterError("--engine spark goes without --keep: remove duplicates in Spark")
     logging.disable(logging.ERROR)  # Spark's bridge logs tracebacks; we say what happened ourselves

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from discreet.schemes import SCHEMES
+
 
 class EngineName(StrEnum):
     """Where the ratings are."""
@@ -16,25 +18,7 @@ class EngineName(StrEnum):
     SPARK = "spark"
 
 
-class SchemeName(StrEnum):
-    """The schemes by their names on the command line."""
-
-    TALLY = "tally"
-    CHORUS = "chorus"
-    PDP_PMF = "pdp-pmf"
-    DP_PMF = "dp-pmf"
-    PMF = "pmf"
-    BIAS = "bias"
-
-
-class Variant(StrEnum):
-    """The variants of the paper's schemes."""
-
-    PRINTED = "printed"
-    STATED = "stated"
-    REPAIRED = "repaired"
-
-
+SCHEME_NAMES = f"{'|'.join(SCHEMES)}|module:Class"
 RatingsArgument = Annotated[
     str,
     typer.Argument(
@@ -77,93 +61,6 @@ DefaultLevelOption = Annotated[
     typer.Option(
         help="The level of a rating without one (for --privacy column; without it, a blank is an "
         "error)."
-    ),
-]
-VariantOption = Annotated[
-    Variant | None,
-    typer.Option(help="Of pdp-pmf and dp-pmf: as printed (default), stated, or repaired."),
-]
-ThresholdOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="T",
-        help="t: a declared number (tally: the largest level offered by default); for pdp-pmf "
-        "also the paper's 'mean' (its default) or 'max', which are never proven.",
-    ),
-]
-PersonaliseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--personalise", metavar="weigh|sample", help="How tally serves many epsilons (weigh)."
-    ),
-]
-GroupsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--group",
-        help="A column of the item table that holds families, such as series or author "
-        "(tally; default: cut out of the titles).",
-    ),
-]
-SolverOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="als|sgd|gradient",
-        help="How factors are trained without noise (pmf: als by default, or sgd; the paper's "
-        "schemes: gradient).",
-    ),
-]
-UnitOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="rating|person",
-        help="What tally and chorus protect: one rating (default), or all of a person's.",
-    ),
-]
-DeltaOption = Annotated[
-    float | None, typer.Option(help="delta of chorus (1e-8): well below one over the ratings.")
-]
-PublicationsOption = Annotated[
-    int | None,
-    typer.Option(
-        help="With --ledger, chorus: in how many releases a rating takes part (1), each time with "
-        "this part of its epsilon and of delta."
-    ),
-]
-FactorsOption = Annotated[
-    int | None,
-    typer.Option("--factors", "-d", help="Number of factors d (20; chorus decides by itself)."),
-]
-GammaOption = Annotated[
-    float | None,
-    typer.Option(help="Learning rate (50; a step is gamma/|batch|), or of SGD (0.025)."),
-]
-PassesOption = Annotated[
-    int | None,
-    typer.Option("--k1", help="Passes without noise (50), passes of SGD or sweeps of ALS (10)."),
-]
-NoisyPassesOption = Annotated[
-    int | None, typer.Option("--k2", help="Passes with noise (50; printed).")
-]
-LambdaOption = Annotated[
-    float | None,
-    typer.Option("--lambda", help="Regularisation of both sides (default: the scheme's own)."),
-]
-WeightedOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--weighted/--unweighted", help="ALS: multiply regularisation by the row's count or not."
-    ),
-]
-KappaOption = Annotated[float | None, typer.Option(help="Slope of the Huber loss (repaired).")]
-NeighboursOption = Annotated[
-    str | None, typer.Option(metavar="add/remove|replace", help="Which data sets must look alike.")
-]
-InitialOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="signed|nonnegative|spectral",
-        help="What to start from: entries of unit rows, or the ratings' directions (PMF).",
     ),
 ]
 ColumnsOption = Annotated[

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli import show
-from discreet.cli.options import SchemeName
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
     from discreet.data.items import Items
     from discreet.data.ratings import Ratings
     from discreet.privacy.spec import PrivacySpec
-    from discreet.schemes.base import Scheme
 
 
 def read(
@@ -104,113 +102,6 @@ def privacy(
     raise SpecError(
         f"--privacy must be 'uniform:LEVEL', 'column' or 'groups[:NAME=VALUE,...]': got {text!r}"
     )
-
-
-_DECLARED = (SchemeName.TALLY, SchemeName.CHORUS)
-_PAPER = frozenset(
-    (
-        "variant",
-        "solver",
-        "factors",
-        "gamma",
-        "k1",
-        "k2",
-        "lambda",
-        "kappa",
-        "neighbours",
-        "initial",
-    )
-)
-APPLIES = {
-    SchemeName.TALLY: frozenset(("threshold", "personalise", "group", "neighbours", "unit")),
-    SchemeName.CHORUS: frozenset(
-        ("threshold", "group", "neighbours", "unit", "delta", "factors", "publications")
-    ),
-    SchemeName.PDP_PMF: _PAPER | {"threshold"},
-    SchemeName.DP_PMF: _PAPER,
-    SchemeName.PMF: frozenset(
-        ("solver", "factors", "gamma", "k1", "lambda", "weighted", "initial")
-    ),
-    SchemeName.BIAS: frozenset[str](),
-}
-"""Which options go with which scheme."""
-
-
-def schemes(
-    names: list[SchemeName], given: dict[str, Any], items: Items | None, threads: int | None
-) -> list[Scheme]:
-    """The schemes that a command was asked for, each with the options that go with it.
-
-    `given` are the options by name; None is an option that was not given.
-    """
-    used = {name: value for name, value in given.items() if value is not None}
-    words = used.get("threshold") in ("mean", "max")  # the paper's, for its own schemes alone
-    for option in used:
-        if not any(option in APPLIES[name] for name in names):
-            fitting = [str(name) for name in SchemeName if option in APPLIES[name]]
-            raise ParameterError(
-                f"--{option} does not go with --scheme {', '.join(names)}, only with "
-                f"{', '.join(fitting)}"
-            )
-    return [
-        _scheme(
-            name,
-            {
-                option: value
-                for option, value in used.items()
-                if option in APPLIES[name]
-                and not (words and len(names) > 1 and option == "threshold" and name in _DECLARED)
-            },
-            items,
-            threads,
-        )
-        for name in names
-    ]
-
-
-def _scheme(
-    name: SchemeName, used: dict[str, Any], items: Items | None, threads: int | None
-) -> Scheme:
-    from discreet.privacy.provenance import Neighbours
-    from discreet.schemes.bias import Bias
-    from discreet.schemes.chorus.scheme import Chorus
-    from discreet.schemes.pmf.dp import DPPMF, PDPPMF
-    from discreet.schemes.pmf.pmf import PMF
-    from discreet.schemes.tally import Tally
-
-    if name == SchemeName.BIAS:
-        return Bias(items=items)
-    given = dict(used)
-    if "lambda" in given:
-        given["lambda_u"] = given["lambda_v"] = given.pop("lambda")
-    if "threshold" in given:
-        given["threshold"] = _threshold(given["threshold"])
-    if "neighbours" in given:
-        if given["neighbours"] not in tuple(Neighbours):
-            raise ParameterError(
-                f"--neighbours must be 'add/remove' or 'replace': got {given['neighbours']!r}"
-            )
-        given["neighbours"] = Neighbours(given["neighbours"])
-    if "group" in given:
-        given["groups"] = tuple(given.pop("group"))
-    if name == SchemeName.CHORUS:
-        return Chorus(items=items, threads=threads, **given)
-    if name == SchemeName.TALLY:
-        if "personalise" in given:
-            given["personalisation"] = given.pop("personalise")
-        return Tally(items=items, threads=threads, **given)
-    if name == SchemeName.PMF:
-        if "k1" in given:
-            given["sweeps" if given.get("solver", "als") == "als" else "passes"] = given.pop("k1")
-        return PMF(items=items, threads=threads, **given)
-    kind = DPPMF if name == SchemeName.DP_PMF else PDPPMF
-    return kind(items=items, threads=threads, **given)
-
-
-def _threshold(text: str | None) -> float | str | None:
-    if text in (None, "mean", "max"):
-        return text
-    return _number("--threshold", text, " or 'mean' or 'max'")
 
 
 def _number(name: str, text: str | None, more: str = "") -> float:

@@ -9,28 +9,18 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import show
+from discreet.cli.schemes import mentioned
 from discreet.errors import OutputError, ParameterError, require_positive
 
 if TYPE_CHECKING:
     import polars as pl
 
-_NAMES = {
-    o.SchemeName.PMF: "PMF",
-    o.SchemeName.DP_PMF: "DP-PMF",
-    o.SchemeName.PDP_PMF: "PDP-PMF",
-    o.SchemeName.TALLY: "Tally",
-    o.SchemeName.CHORUS: "Chorus",
-}
-
-
-_WITH_T = {o.SchemeName.PDP_PMF, o.SchemeName.TALLY, o.SchemeName.CHORUS}
-
 
 def sweep(
     ratings: o.RatingsArgument,
     scheme: Annotated[
-        list[o.SchemeName] | None,
-        typer.Option(help="May be repeated (tally, chorus and pmf).", case_sensitive=False),
+        list[str] | None,
+        typer.Option(metavar=o.SCHEME_NAMES, help="May be repeated (tally, chorus and pmf)."),
     ] = None,
     epsilons: Annotated[
         str, typer.Option(help="Levels, the same for every rating, with commas.")
@@ -63,22 +53,27 @@ def sweep(
     """
     from discreet.experiments.run import find_source
     from discreet.experiments.run import sweep as run
+    from discreet.schemes import find_scheme
+    from discreet.schemes.base import options_of
 
-    chosen = scheme or [o.SchemeName.TALLY, o.SchemeName.CHORUS, o.SchemeName.PMF]
-    for name in chosen:
-        if name not in _NAMES:
-            raise ParameterError(f"--scheme {name} has no privacy to sweep over")
-    if factors and set(chosen) == {o.SchemeName.TALLY}:
-        raise ParameterError("--factors goes with pmf, dp-pmf, pdp-pmf and chorus: tally has none")
-    if thresholds and not set(chosen) & _WITH_T:
-        raise ParameterError("--thresholds goes with tally, chorus and pdp-pmf")
+    chosen = scheme or ["tally", "chorus", "pmf"]
+    mentioned([f"--scheme={name}" for name in chosen])
+    options = {option for name in chosen for option in options_of(find_scheme(name))}
+    for flag, values, option in (
+        ("--thresholds", thresholds, "threshold"),
+        ("--factors", factors, "factors"),
+    ):
+        if values and option not in options:
+            raise ParameterError(
+                f"{flag} goes with schemes that have any: {', '.join(chosen)} has none"
+            )
     source = find_source(ratings, items, public_column or ())
     show.source(source)
     try:
         with show.progress_bar() as progress:
             table = run(
                 source,
-                [_NAMES[name] for name in chosen],
+                chosen,
                 _numbers("--epsilons", epsilons),
                 out,
                 thresholds=_numbers("--thresholds", thresholds),

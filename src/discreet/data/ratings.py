@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,110 +21,19 @@ from discreet.data.columns import (
     ratings,
     timestamps,
 )
+from discreet.data.csr import CSR
 from discreet.data.edges import PerItem
 from discreet.data.ids import Ids, Keys, id_column
 from discreet.data.scale import RatingScale
+from discreet.data.source import OnePart, OverCatalogue
 from discreet.errors import DataError, require_choice, require_count
-from discreet.kernels.numbering import Column, rows_ascend, rows_of
+from discreet.kernels.numbering import Column, rows_ascend
 from discreet.kernels.pairs import PairTwiceError, sort_pairs
-from discreet.kernels.sorting import read_only, sort_column, transpose
+from discreet.kernels.sorting import read_only, sort_column
 from discreet.kernels.threads import thread_count
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 T_any = TypeVar("T_any", bound=np.generic)
-
-
-class Parts(Protocol[T_co]):
-    """What was prepared from the ratings of sets of people; nobody is in two of them."""
-
-    def sum(self, contribution: Callable[[T_co], Integers], shape: tuple[int, ...]) -> Integers:
-        """The sum of all sets' contributions: integers, so it does not depend on the sets."""
-        ...
-
-
-class RatingsSource(Protocol):
-    """Ratings as a mechanism sees them: it may ask for integer sums over people, and no more.
-
-    A person's ratings are all in one set. Where a table is in memory there is one set, the table.
-    """
-
-    @property
-    def items(self) -> Ids:
-        """The catalogue, in canonical order."""
-        ...
-
-    @property
-    def scale(self) -> RatingScale:
-        """The rating scale."""
-        ...
-
-    @property
-    def has_levels(self) -> bool:
-        """Whether the table has levels of its own, which people chose."""
-        ...
-
-    def over(self, catalogue: Ids) -> RatingsSource:
-        """The same, to be counted over a public catalogue.
-
-        Records of other items stay in the sets: what levels they have may count for their owners.
-        """
-        ...
-
-    def map_parts(self, prepare: Callable[[Ratings], T]) -> Parts[T]:
-        """Prepare every set, all records of its people; whether results are kept or made anew each
-        time is the crowd's."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class OnePart(Generic[T]):
-    """One set, in memory."""
-
-    state: T
-
-    def sum(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
-        """The contribution of the only set."""
-        return contribution(self.state).reshape(shape)
-
-
-@dataclass(frozen=True, eq=False)
-class OverCatalogue:
-    """A table in memory whose records are counted over a public catalogue."""
-
-    table: Ratings
-    items: Ids
-
-    @property
-    def scale(self) -> RatingScale:
-        """The rating scale."""
-        return self.table.scale
-
-    @property
-    def has_levels(self) -> bool:
-        """Whether the table has levels of its own."""
-        return self.table.has_levels
-
-    def over(self, catalogue: Ids) -> OverCatalogue:
-        """The same over another catalogue."""
-        return replace(self, items=catalogue)
-
-    def map_parts(self, prepare: Callable[[Ratings], T]) -> OnePart[T]:
-        """The whole table as one set of people."""
-        return OnePart(prepare(self.table))
-
-
-class CSR(NamedTuple):
-    """The records sorted by one side, then the other: those of row i are ptr[i]..ptr[i+1]."""
-
-    cols: NDArray[np.int32]
-    values: Array
-    ptr: NDArray[np.int64]
-
-    @property
-    def rows(self) -> NDArray[np.int32]:
-        """Whose record each one is, made anew every time."""
-        return rows_of(self.ptr, thread_count(None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,8 +148,7 @@ class Ratings:
     @cached_property
     def by_item(self) -> CSR:
         """The records by item, then user."""
-        columns = transpose(self.ptr, self.item, self.rating, len(self.items), thread_count(None))
-        return CSR(*map(read_only, columns))
+        return self.by_user.transposed(len(self.items))
 
     @property
     def per_item(self) -> PerItem:

@@ -15,6 +15,7 @@ from discreet.database.generation import DatabaseKeeper
 from discreet.database.migrations import migrate
 from discreet.database.schema import settings
 from discreet.errors import DatabaseError, ParameterError, SpecError, require_count
+from discreet.privacy.fixedpoint import ONE_VOTE
 
 DECLARATION, LEDGER_KEY, CATALOGUE = "declaration", "ledger key", "catalogue version"
 
@@ -72,7 +73,7 @@ class Declaration:
     @property
     def smallest_counted(self) -> float:
         """A level below it would have no weight on the grid of votes, and wait for ever."""
-        return self.max_level * 2.0**-19
+        return 2 * self.max_level / ONE_VOTE
 
     @property
     def usual_level(self) -> float:

@@ -5,28 +5,72 @@ from __future__ import annotations
 from typing import Protocol
 
 from discreet.data.edges import Table, require_inside
-from discreet.data.ratings import RatingsSource
+from discreet.data.items import Items
+from discreet.data.source import RatingsSource
+from discreet.errors import ParameterError
+from discreet.kernels.compute import Compute
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
-from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.tally import Tally
+from discreet.schemes.base import Scheme
 
 
 class SourceTable(RatingsSource, Table, Protocol):
-    """A crowd that was read from a table."""
+    """A source that was read from a table."""
+
+
+class Releasing(Scheme, Protocol):
+    """What a scheme offers that asks for sums alone, and so runs wherever ratings are."""
+
+    @property
+    def unit(self) -> str:
+        """What is protected."""
+        ...
+
+    def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
+        """The specification, if all parameters are fit."""
+        ...
+
+    def release(
+        self,
+        data: RatingsSource,
+        spec: PrivacySpec,
+        *,
+        seed: int | None = None,
+        compute: Compute = Compute(),
+        progress: Progress = silent,
+    ) -> Release:
+        """The release alone, of ratings counted over the catalogue, wherever they are."""
+        ...
+
+
+def require_engine(scheme: Scheme, engine: str) -> None:
+    """An error if a scheme does not run where the ratings are."""
+    if engine not in scheme.about.engines:
+        from discreet.schemes import SCHEMES, find_scheme
+
+        others = [name for name in SCHEMES if engine in find_scheme(name).about.engines]
+        raise ParameterError(
+            f"--engine {engine} goes with --scheme {' or '.join(others)}: got {scheme.about.name}"
+        )
 
 
 def fit_release(
-    scheme: Tally | Chorus,
-    crowd: SourceTable,
+    scheme: Releasing,
+    source: SourceTable,
     spec: PrivacySpec | None = None,
     *,
     seed: int | None = None,
+    compute: Compute = Compute(),
     progress: Progress = silent,
 ) -> Release:
     """The release that `scheme.fit` would make of the same ratings in memory, bit for bit."""
+    require_engine(scheme, "stream")
     checked = scheme.checked(spec)
-    require_inside(crowd, scheme.items)
-    data = crowd if scheme.items is None else crowd.over(scheme.items.ids)
-    return scheme.release(data, checked, seed=seed, progress=progress)
+    require_inside(source, scheme.items)
+    data = _over(source, scheme.items)
+    return scheme.release(data, checked, seed=seed, compute=compute, progress=progress)
+
+
+def _over(source: RatingsSource, items: Items | None) -> RatingsSource:
+    return source if items is None else source.over(items.ids)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,12 @@ from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError, require_count
 from discreet.evaluate import metrics
 from discreet.evaluate.splits import Split, k_folds
+from discreet.kernels.compute import Compute
 from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.schemes.base import FactorModel, Scheme
+from discreet.schemes.base import Scheme
+from discreet.schemes.model import FactorModel
 
 
 def evaluate_split(
@@ -27,6 +28,7 @@ def evaluate_split(
     spec: PrivacySpec | None = None,
     *,
     seed: int | None = None,
+    compute: Compute = Compute(),
     clip: bool = False,
     top: int | None = None,
     relevant: float | None = None,
@@ -38,7 +40,7 @@ def evaluate_split(
     as relevant from `relevant` on (default: three quarters up the scale, 4 of 1..5).
     """
     began = time.perf_counter()
-    model = scheme.fit(split.train, spec, seed=seed, progress=progress)
+    model = scheme.fit(split.train, spec, seed=seed, compute=compute, progress=progress)
     seconds = time.perf_counter() - began
     predicted = model.predict_ratings(split.test, clip=clip)
     row: dict[str, Any] = metrics.summary(predicted, split.test.rating)
@@ -78,7 +80,7 @@ def cross_validate(
     if not splits:
         raise ParameterError("cross-validation needs at least one split")
     side_by_side = min(len(splits), thread_count(workers))
-    alone = _with_threads(scheme, max(1, thread_count(None) // side_by_side))
+    alone = Compute(max(1, thread_count(None) // side_by_side))
     rows: list[dict[str, Any]] = [{} for _ in splits]
     progress("folds", 0, len(splits))
     pool = ThreadPoolExecutor(side_by_side)
@@ -86,10 +88,11 @@ def cross_validate(
         futures = {
             pool.submit(
                 evaluate_split,
-                alone,
+                scheme,
                 split,
                 spec,
                 seed=seed + fold,
+                compute=alone,
                 clip=clip,
                 top=top,
                 relevant=relevant,
@@ -102,16 +105,6 @@ def cross_validate(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return pl.DataFrame(rows)
-
-
-def _with_threads(scheme: Scheme, threads: int) -> Scheme:
-    """The same scheme on so many threads, unless it says itself how many it wants."""
-    if not is_dataclass(scheme) or isinstance(scheme, type):
-        return scheme
-    settable = "threads" in {f.name for f in fields(scheme)}
-    if settable and getattr(scheme, "threads", None) is None:
-        return replace(scheme, threads=threads)
-    return scheme
 
 
 def _ranking(

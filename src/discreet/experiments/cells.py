@@ -24,28 +24,25 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DivergenceError, OutputError, ParameterError
 from discreet.evaluate import metrics
 from discreet.evaluate.splits import Split, one_fold
+from discreet.kernels.compute import Compute
 from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.readers.datasets import load_items, load_ratings
-from discreet.schemes.base import Scheme
-from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.pmf.dp import DPPMF, PDPPMF
-from discreet.schemes.pmf.pmf import PMF
-from discreet.schemes.tally import Tally
+from discreet.schemes import find_scheme
+from discreet.schemes.base import Scheme, build_scheme
 
 FORMAT = 1
 """Part of every cell's name: a change of what is measured begins anew."""
-CDF_AT = np.round(np.arange(0.0, 5.0001, 0.05), 2)
-_SCHEMES: dict[str, type] = {
-    "PMF": PMF,
-    "DP-PMF": DPPMF,
-    "PDP-PMF": PDPPMF,
-    "Tally": Tally,
-    "Chorus": Chorus,
-}
-
+CDF_STEP = 0.05
+CDF_AT = np.round(np.arange(0.0, 5.0001, CDF_STEP), 2)
+"""Errors at which every cell keeps the share of ratings predicted at least as well."""
 Options = tuple[tuple[str, Any], ...]
+
+
+def cdf_place(error: float) -> int:
+    """Where the share of errors up to `error` stands in a cell's list."""
+    return round(error / CDF_STEP)
 
 
 def options(**given: Any) -> Options:
@@ -99,17 +96,16 @@ class Job:
     with_items: bool = False
 
     def build(self) -> tuple[Scheme, PrivacySpec | None]:
-        """The scheme, on one thread, and the specification."""
-        given = dict(self.options) | {"threads": 1}
-        if self.with_items:
-            given["items"] = self.source.load_items()
+        """The scheme and the specification."""
+        kind, given = find_scheme(self.scheme), dict(self.options)
+        items = self.source.load_items() if self.with_items else None
         if self.privacy is None:
-            spec = None if self.scheme == "PMF" else PrivacySpec.column()
+            spec = PrivacySpec.column() if kind.about.private else None
         elif self.privacy[0][0] == "uniform":
             spec = PrivacySpec.uniform(float(self.privacy[0][1]))
         else:
             spec = PrivacySpec.groups(**dict(self.privacy))
-        return _SCHEMES[self.scheme](**given), spec
+        return build_scheme(kind, items, **given), spec
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,9 @@ class Cell:
         split = _split(self.job.source.ratings, self.fold, self.folds, self.seed)
         scheme, spec = self.job.build()
         try:
-            model = scheme.fit(split.train, spec, seed=self.seed + self.fold)
+            model = scheme.fit(
+                split.train, spec, seed=self.seed + self.fold, compute=Compute(threads=1)
+            )
         except DivergenceError as error:
             return {"diverged": str(error), "seconds": time.perf_counter() - began}
         predicted = model.predict_ratings(split.test)

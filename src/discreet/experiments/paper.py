@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from discreet.experiments.cells import Cell, Job, Options, Source, Store, options
+from discreet.experiments.cells import (
+    CDF_STEP,
+    Cell,
+    Job,
+    Options,
+    Source,
+    Store,
+    cdf_place,
+    options,
+)
 
 F_C = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 """Figure 2."""
@@ -143,7 +152,7 @@ def results(points: Sequence[Point], store: Store, folds: int, seed: int = 0) ->
 
 def means(table: pl.DataFrame) -> pl.DataFrame:
     """Over the folds: rmse and its spread, shares of errors within 1, 1.5 and 2 stars."""
-    at = {f"cdf_{x:g}": round(x / 0.05) for x in (1.0, 1.5, 2.0)}
+    at = {f"cdf_{x:g}": cdf_place(x) for x in (1.0, 1.5, 2.0)}
     return table.group_by("data", "figure", "series", "x", maintain_order=True).agg(
         pl.col("rmse").mean(),
         pl.col("rmse").std().fill_null(0.0).alias("rmse_std"),
@@ -160,7 +169,7 @@ def mean_cdf(table: pl.DataFrame) -> pl.DataFrame:
     exploded = curves.select("data", "figure", "series", "fold", "cdf").explode("cdf")
     return (
         exploded.with_columns(
-            error=pl.int_range(pl.len()).over("data", "figure", "series", "fold") * 0.05
+            error=pl.int_range(pl.len()).over("data", "figure", "series", "fold") * CDF_STEP
         )
         .group_by("data", "figure", "series", "error", maintain_order=True)
         .agg(pl.col("cdf").mean().alias("share"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import polars as pl
 
 from discreet.errors import ParameterError, require_count
 from discreet.evaluate.splits import folds_of
-from discreet.experiments.cells import Cell, Job, Source, Store, options, run_cells
+from discreet.experiments.cells import Cell, Job, Source, Store, cdf_place, options, run_cells
 from discreet.experiments.paper import cells_of, delta_for, figure_points, results
 from discreet.experiments.report import Report, about
 from discreet.experiments.statements import Verdict
 from discreet.progress import Progress, silent
 from discreet.readers import datasets
+from discreet.schemes import SCHEMES, find_scheme
+from discreet.schemes.base import options_of
 
 _RUNS = "runs.json"
 """What was asked for in a folder, so that its report covers all of it."""
@@ -115,27 +118,26 @@ def sweep(
 ) -> pl.DataFrame:
     """Every scheme at every uniform level (and t, and d): scheme, epsilon, t, factors, rmse, ...
 
-    A threshold goes with PDP-PMF, Tally and Chorus, factors with all but Tally; where one does not
-    apply, the scheme runs once.
+    Schemes by their names; thresholds and factors go with those that have such an option, and where
+    one does not apply, the scheme runs once. What protects nobody has one level, none.
     """
     delta = delta_for(len(source.load()))
     folds_of(source.load(), folds)
     store = Store(out / "cells")
     rows: list[tuple[str, float | None, float | None, int | None, Job]] = []
-    for scheme in schemes:
-        for epsilon in [None] if scheme == "PMF" else list(epsilons):
-            has_t, has_d = scheme in ("PDP-PMF", "Tally", "Chorus"), scheme != "Tally"
-            ts: list[float | None] = [*thresholds] if thresholds and has_t else [None]
-            ds: list[int | None] = [*factors] if factors and has_d else [None]
-            for t in ts:
-                for d in ds:
-                    given = {"threshold": t, "factors": d}
-                    if scheme == "Chorus":
-                        given["delta"] = delta
-                    chosen = options(**{k: v for k, v in given.items() if v is not None})
-                    privacy = None if epsilon is None else options(uniform=epsilon)
-                    job = Job(source, scheme, chosen, privacy, _wants_items(scheme, source))
-                    rows.append((scheme, epsilon, t, d, job))
+    for name in schemes:
+        about, has = find_scheme(name).about, options_of(find_scheme(name))
+        ts: list[float | None] = [*thresholds] if thresholds and "threshold" in has else [None]
+        ds: list[int | None] = [*factors] if factors and "factors" in has else [None]
+        for epsilon, t, d in product(epsilons if about.private else [None], ts, ds):
+            given = {"threshold": t, "factors": d, "delta": delta if "delta" in has else None}
+            chosen = options(**{k: v for k, v in given.items() if v is not None})
+            privacy = None if epsilon is None else options(uniform=epsilon)
+            with_items = about.reads_items and source.items is not None
+            called = about.name if name.lower() in SCHEMES else name
+            rows.append(
+                (about.name, epsilon, t, d, Job(source, called, chosen, privacy, with_items))
+            )
     cells = [Cell(row[-1], fold, folds) for row in rows for fold in range(folds)]
     run_cells(cells, store, workers=workers, progress=progress)
     names = ("scheme", "epsilon", "threshold", "factors")
@@ -145,10 +147,6 @@ def sweep(
     return frame.group_by(*names, maintain_order=True).agg(
         pl.col("rmse_clipped").mean().alias("rmse"),
         pl.col("rmse_clipped").std().fill_null(0.0).alias("rmse_std"),
-        pl.col("cdf").list.get(20, null_on_oob=True).mean().alias("cdf_1"),
+        pl.col("cdf").list.get(cdf_place(1.0), null_on_oob=True).mean().alias("cdf_1"),
         pl.col("seconds").mean(),
     )
-
-
-def _wants_items(scheme: str, source: Source) -> bool:
-    return scheme in ("Tally", "Chorus") and source.items is not None

@@ -209,45 +209,67 @@ def add_votes(
     hi: int,
     items: Array,
     r: Array,
-    units: Array,
+    weights: Array,
     least: float,
     span: float,
     against: Array,
     in_favour: Array,
 ) -> None:
-    """in_favour[j] += floor(units share), against[j] += the rest, share = (r - least) / span.
+    """in_favour[j] += floor(w share), against[j] += the rest, share = (r - least) / span.
 
-    The share is clipped to 0..1, so the two integers always add up to the record's units.
+    The share is clipped to 0..1, so the two integers always add up to the record's weight.
     """
     share = np.clip((r[lo:hi].astype(np.float64) - least) / span, 0, 1)
-    whole = units[lo:hi].astype(np.int64)
+    whole = weights[lo:hi].astype(np.int64)
     part = np.floor(whole * share).astype(np.int64)
     np.add.at(in_favour, items[lo:hi], part)
     np.add.at(against, items[lo:hi], whole - part)
 
 
 def user_vectors(
-    lo: int, hi: int, ptr: Array, items: Array, a: Array, z: Array, floor: float, out: Array
+    lo: int,
+    hi: int,
+    ptr: Array,
+    items: Array,
+    a: Array,
+    z: Array,
+    floor: float,
+    grid: int,
+    exact: int,
+    out: Array,
 ) -> None:
     """u_i = g_i / sqrt(|g_i|^2 + h_i^2 + floor), g_i = sum_j a_ij z_j, h_i^2 = sum_j a_ij^2.
 
-    a and z are integers in units of 2^-20; g and h^2 are exact, so u is a function of integers.
+    a and z are integers, steps of a grid; g and h^2 are exact, so u is a function of integers.
     """
+    del exact
+    step = 1.0 / grid**2
     for i in range(lo, hi):
         own = slice(ptr[i], ptr[i + 1])
         g = a[own].astype(np.int64) @ z[items[own]].astype(np.int64)
         h = (a[own].astype(np.int64) ** 2).sum()
-        total = floor + float(h) * 2.0**-40
-        for size in g * 2.0**-40:
+        total = floor + float(h) * step
+        for size in g * step:
             total += size * size
-        out[i] = g * 2.0**-40 / np.sqrt(total)
+        out[i] = g * step / np.sqrt(total)
 
 
-def item_sums(lo: int, hi: int, ptr: Array, users: Array, a: Array, U: Array, out: Array) -> None:
-    """out[j] = sum over i of a_ij u_i as integers in units of 2^-30, each product cut off."""
+def item_sums(
+    lo: int,
+    hi: int,
+    ptr: Array,
+    users: Array,
+    a: Array,
+    U: Array,
+    finer: int,
+    exact: int,
+    out: Array,
+) -> None:
+    """out[j] = sum over i of a_ij u_i, each product cut off on a grid so many times finer."""
+    del exact
     for j in range(lo, hi):
         own = slice(ptr[j], ptr[j + 1])
-        products = a[own].astype(np.float64)[:, None] * 1024.0 * U[users[own]]
+        products = a[own].astype(np.float64)[:, None] * finer * U[users[own]]
         out[j] = np.trunc(products).astype(np.int64).sum(axis=0)
 
 

@@ -18,7 +18,7 @@ from discreet.operate.imports import offered
 from discreet.operate.releases import Snapshot, declared_scheme
 from discreet.privacy.spec import PrivacySpec
 from discreet.release.release import Release
-from discreet.schemes.base import FactorModel
+from discreet.schemes.model import FactorModel
 
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 NO_NOISE = 100.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -25,8 +25,8 @@ from discreet.privacy.noise import Randomness
 from discreet.progress import Progress, silent
 from discreet.publishing.publish import require_publishing
 from discreet.release.release import Release
-from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.tally import Tally
+from discreet.schemes import usual_scheme
+from discreet.schemes.base import Publishing, Run, build_scheme
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,11 @@ class Snapshot:
     before: Release | None
 
 
-def declared_scheme(declared: Declaration, items: Items) -> Tally | Chorus:
-    """Tally, or Chorus where a delta was declared; t is the largest level offered."""
-    if declared.delta > 0:
-        return Chorus(delta=declared.delta, items=items)
-    return Tally(items=items)
+def declared_scheme(declared: Declaration, items: Items) -> Publishing:
+    """Pure, or with the delta that was declared; t is the largest level offered."""
+    kind = usual_scheme(declared.delta)
+    given = {"delta": declared.delta} if declared.delta else {}
+    return cast("Publishing", build_scheme(kind, items, **given))
 
 
 def read_snapshot(database: Database, declared: Declaration) -> Snapshot:
@@ -114,7 +114,12 @@ def publish(
     randomness = Randomness(seed, run=history.release - 1)
     progress("publish", 1, 3)
     batch = scheme.publish_batch(
-        data, spec, snapshot.spends, snapshot.before, randomness, progress, history=history
+        data,
+        spec,
+        snapshot.spends,
+        snapshot.before,
+        Run(randomness, progress=progress),
+        history=history,
     )
     progress("publish", 2, 3)
     content = batch.model.release.files()

@@ -10,21 +10,24 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.kernels.threads import blockwise
-from discreet.privacy.fixedpoint import GRID_DELTA, GRID_EPSILON, GRID_TAIL, SMALLEST_DELTA
+from discreet.privacy.fixedpoint import (
+    FUNCTIONS_HAIR,
+    GRID_DELTA,
+    GRID_EPSILON,
+    GRID_FACTOR,
+    GRID_TAIL,
+    SMALLEST_DELTA,
+)
 
 _TABLE = 2048
-_HAIR = 2.0**-48
-"""More than libm's erfc, exp and log and four roundings err by, as a share of the result."""
 _NOTHING = 1e-290
 """Below it erfc may have lost its digits: added to one tail, and the other is left out."""
 _GRID_SHARE = 0.7
 """The share of GRID_EPSILON that noise on a grid may take; the rest is for what follows."""
-_GRID_FACTOR = 1 + 2.0**-32
-"""By which noise on a grid may make any event more likely than rounded noise does."""
 
 
 def grid_loss(numbers: int, scale: float) -> float:
-    """What `numbers` discrete Gaussians of this scale, in grid units, may add to epsilon.
+    """What `numbers` discrete Gaussians of this scale, in steps of their grid, may add to epsilon.
 
     docs/proofs/margins.md#noise-on-a-grid: (K^2 + 1)/(24 scale^2) each, K = 19.8 deviations.
     """
@@ -73,7 +76,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     mu = low * (1 - 1e-12)
     # The search only proposes; what is answered has passed a check that rounding cannot fool.
     spare = (1 - _GRID_SHARE) * GRID_EPSILON
-    while mu > 0 and _GRID_FACTOR * delta_at_most(mu, epsilon + spare) > delta:
+    while mu > 0 and GRID_FACTOR * delta_at_most(mu, epsilon + spare) > delta:
         mu *= 1 - 2.0**-10
     return mu
 
@@ -84,11 +87,13 @@ def delta_at_most(mu: float, epsilon: float) -> float:
     Both tails are taken a hair to the unfavourable side, in their argument and their value.
     """
     far = epsilon / mu + mu / 2
-    upper = _normal_tail(epsilon / mu - mu / 2 - _HAIR * far) * (1 + _HAIR) + _NOTHING
-    lower = _normal_tail(far + _HAIR * far)
+    upper = (
+        _normal_tail(epsilon / mu - mu / 2 - FUNCTIONS_HAIR * far) * (1 + FUNCTIONS_HAIR) + _NOTHING
+    )
+    lower = _normal_tail(far + FUNCTIONS_HAIR * far)
     if lower < _NOTHING:
         return upper
-    error = _HAIR * (2 + epsilon - math.log(lower))
+    error = FUNCTIONS_HAIR * (2 + epsilon - math.log(lower))
     return upper - math.exp(epsilon + math.log(lower)) * (1 - error)
 
 

@@ -1,6 +1,9 @@
-"""Margins that privacy rests on: each covers what 64-bit floating point may round the wrong way.
+"""Fixed point: every grid that counts, and every margin that privacy rests on, in one place.
 
-docs/proofs/margins.md derives every one of them, and tests/privacy/test_fixedpoint.py quotes it.
+Secrets are added up as integers, so that a sum depends on no order of its terms; noise is drawn on
+the same grid. What floating point computes on the way is rounded to the side that favours people.
+Every line below has its inequality in words; docs/proofs/margins.md derives it, and
+tests/privacy/test_fixedpoint.py and tests/schemes/test_margins_of_noise.py check it.
 """
 
 from __future__ import annotations
@@ -10,21 +13,41 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 
-WEIGHT_SHAVE = 2.0**-50
-"""Off a record's weight eps/t: docs/proofs/margins.md#weights."""
-PERSON_SHAVE = 2.0**-40
-"""Off a person's weight before it is shared among records: docs/proofs/margins.md#people."""
-COIN_SHAVE = 2.0**-46
-"""Off an inclusion probability: docs/proofs/margins.md#coins."""
-CONTRIBUTION_SHAVE = 2.0**-40
-"""Off a record's weight in Chorus' rounds: docs/proofs/margins.md#voices."""
-LEDGER_SHAVE = 2.0**-40
-"""Off the level of a pair that has spent before: docs/proofs/margins.md#the-ledger."""
+# Grids: a number x is stored as an integer, x times the grid, cut off towards zero.
+ONE_VOTE = 1 << 20
+"""Votes. A record of weight w counts at most floor(2^20 w): proofs/tally.md#theorem."""
+GRID = 1 << 20
+"""Contributions a_ij and directions z_j, |a| <= 0.55 and |z| <= 1: proofs/chorus.md#theorem."""
+SUM_GRID = 1 << 30
+"""Sums of contributions times user vectors, which have the noise: proofs/chorus.md#theorem."""
+COIN_GRID = 1 << 52
+"""Coins of the sampling. pi 2^52 of them keep a record, rounded down: #coins."""
+EXACT_RECORDS = 1 << 12
+"""So many products on GRID add up exactly in a float: 2^12 0.55 2^40 < 2^53: #integer-sums."""
 
+# Shaves: a factor 1 - shave covers what the quotient before it may have been rounded up by.
+WEIGHT_SHAVE = 2.0**-50
+"""Off a record's weight: W <= 2^20 epsilon/t although two operations round: #weights."""
+PERSON_SHAVE = 2.0**-40
+"""Off a person's weight before it is shared: n^(1/p) W <= 2^20 V omega: #people."""
+COIN_SHAVE = 2.0**-46
+"""Off an inclusion probability: pi as computed <= pi (1 + 60 2^-53): #coins."""
+CONTRIBUTION_SHAVE = 2.0**-40
+"""Off a record's weight in Chorus' rounds: |a| + rho <= omega (X + rho): #voices."""
+LEDGER_SHAVE = 2.0**-40
+"""Off the level of a pair that has spent before: what was allowed adds up to <= E: #the-ledger."""
+ROUNDING = 2.0**-53
+"""What one operation in 64 bits errs by, at most, as a share of its result: #what-is-assumed."""
+FUNCTIONS_HAIR = 2.0**-48
+"""More than erfc, exp, log and four roundings err by, as a share: #gaussian-accounting."""
+
+# Noise on a grid instead of rounded noise: proofs/margins.md#noise-on-a-grid.
 GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
-"""Set aside for Gaussian noise on a grid: docs/proofs/margins.md#noise-on-a-grid."""
+"""Set aside of every budget: discrete Gaussian noise costs at most that much more."""
 GRID_TAIL = 394
 """19.8^2 + 1, rounded up: noise within 19.8 deviations is compared point by point."""
+GRID_FACTOR = 1 + 2.0**-32
+"""By which noise on a grid may make any event more likely than rounded noise does."""
 MOST_NUMBERS = 1 << 40
 """Of discrete Gaussian numbers in one fit, for which the tail beyond that is counted."""
 LARGEST_EPSILON = 128.0
@@ -32,7 +55,16 @@ LARGEST_EPSILON = 128.0
 SMALLEST_DELTA = 1e-14
 """Of one publication: below it more than a tenth would be set aside."""
 MOST_ITEMS = 1 << 23
-"""Of a catalogue in Chorus' rounds, so that a person's exact sums stay below 2^63."""
+"""Of a catalogue in Chorus' rounds: 2^23 0.55 2^40 < 2^63, a person's sums: #integer-sums."""
+
+
+def cut_off(items: int, factors: int) -> float:
+    """rho: how far cutting off products may move the sums of one person, at most: #rho.
+
+    Every product of the person's other records moves by less than one step of SUM_GRID, and 64-bit
+    floating point by less: 2 sqrt(items factors) 2^-30 in the root of the sum of squares.
+    """
+    return 2 * math.sqrt(items * factors) / SUM_GRID
 
 
 def rounded_up(exact: Fraction) -> float:

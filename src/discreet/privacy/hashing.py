@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.kernels.sha256 import hash_pairs
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
+from discreet.privacy.fixedpoint import COIN_GRID
 
 
 def derive_key(purpose: str, seed: int) -> str:
@@ -77,7 +78,7 @@ def pair_hashes(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """104 bits of the keyed hash of every pair, as two integers of 52: how ledgers name a pair."""
     numbers = pair_uniforms(key, user_ids, item_ids, user, item, count=2)
-    whole = (numbers * 2.0**52).astype(np.int64)
+    whole = (numbers * COIN_GRID).astype(np.int64)
     return whole[:, 0], whole[:, 1]
 
 

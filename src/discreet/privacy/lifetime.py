@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
-from discreet.privacy.fixedpoint import GRID_DELTA, LEDGER_SHAVE
+from discreet.privacy.fixedpoint import GRID_DELTA, LEDGER_SHAVE, ROUNDING
 
 
 class Spends(NamedTuple):
@@ -41,13 +41,13 @@ class Spends(NamedTuple):
         pair alone.
         """
         # Never more than the ledger is told: a level above t would otherwise get more in tallies,
-        # which count in a lifetime's units.
+        # which count in shares of a lifetime's.
         part = np.minimum(self.remaining(levels), np.minimum(levels, t) / publications)
         if publications == 1:
             part = np.where(self.raised(levels), part, 0.0)
         if delta > 0:
             # Parts of delta add up to delta but for rounding; the first has set aside more.
-            most = delta + min(publications * delta * 2.0**-53, GRID_DELTA / 2)
+            most = delta + min(publications * delta * ROUNDING, GRID_DELTA / 2)
             part = np.where(self.delta + delta / publications <= most, part, 0.0)
         return part
 

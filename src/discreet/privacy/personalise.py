@@ -13,10 +13,15 @@ from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.errors import SpecError, require_choice, require_positive
 from discreet.kernels.threads import blockwise
-from discreet.privacy.fixedpoint import COIN_SHAVE, PERSON_SHAVE, WEIGHT_SHAVE
+from discreet.privacy.fixedpoint import (
+    COIN_GRID,
+    COIN_SHAVE,
+    ONE_VOTE,
+    PERSON_SHAVE,
+    WEIGHT_SHAVE,
+)
 from discreet.privacy.hashing import pair_uniforms
 from discreet.privacy.noise import Randomness
-from discreet.release.tallies import ONE_VOTE
 
 # Computed from the ratings at hand, so one record moves everybody's probability: never proven.
 DATA_THRESHOLDS: dict[str, Callable[[NDArray[np.float64]], Any]] = {"mean": np.mean, "max": np.max}
@@ -56,18 +61,18 @@ def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
 
 
 def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
-    """Each record's weight w = min(1, eps/t) in units of 2^-20, rounded down.
+    """Each record's weight w = min(1, eps/t) on the grid of votes, rounded down.
 
     >>> weigh(np.array([0.25, 3.0]), 1.0).tolist()
     [262143, 1048576]
     """
 
-    def units(some: NDArray[np.float64]) -> NDArray[np.float64]:
-        # The shave keeps a quotient that floating point rounded up from reaching the next unit.
+    def steps(some: NDArray[np.float64]) -> NDArray[np.float64]:
+        # The shave keeps a quotient that floating point rounded up from reaching the next step.
         share = np.where(some < t, some / t * (1 - WEIGHT_SHAVE), 1.0)
         return np.asarray(np.floor(share * ONE_VOTE))
 
-    return blockwise(units, np.int32, levels)
+    return blockwise(steps, np.int32, levels)
 
 
 def levelled(ratings: Ratings, levels: NDArray[np.float64], unit: str, catalogue: Ids) -> Ratings:
@@ -87,10 +92,10 @@ def levelled(ratings: Ratings, levels: NDArray[np.float64], unit: str, catalogue
 def share_among_own(
     ratings: Ratings, weights: NDArray[np.float64], whole: int, norm: int
 ) -> NDArray[np.int32]:
-    """A person's weight spread over the person's own records, in units of 2^-20 votes.
+    """A person's weight spread over the person's own records, on the grid of votes.
 
     Every record gets weight * whole / n^(1/norm), n the person's number of records, so that the
-    units of a person have a sum (norm 1) or a root of the sum of squares (norm 2) of at most
+    weights of a person have a sum (norm 1) or a root of the sum of squares (norm 2) of at most
     `whole` votes.
     """
     n = np.bincount(ratings.user, minlength=len(ratings.users))[ratings.user]
@@ -132,6 +137,6 @@ def keep_records(
         threads=threads,
     )
     # A coin is a multiple of 2^-52: the probability is rounded down to one, never up.
-    whole = np.floor(probability * (1 - COIN_SHAVE) * 2.0**52)
+    whole = np.floor(probability * (1 - COIN_SHAVE) * COIN_GRID)
     certain = probability >= 1
-    return np.asarray(certain | (coins[:, 0] * 2.0**52 < whole))
+    return np.asarray(certain | (coins[:, 0] * COIN_GRID < whole))

@@ -7,6 +7,7 @@ from pathlib import Path
 from discreet.data.edges import require_inside
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError, ParameterError, ReleaseError
+from discreet.kernels.compute import Compute
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
@@ -14,7 +15,8 @@ from discreet.progress import Progress, silent
 from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, Ledger
 from discreet.release.durable import put_in_place, remove_leftovers
 from discreet.release.release import FILES, Release
-from discreet.schemes.base import FactorModel, Publishing
+from discreet.schemes.base import Publishing, Run
+from discreet.schemes.model import FactorModel
 
 
 def publish(
@@ -25,6 +27,7 @@ def publish(
     out: str | Path,
     ledger: Ledger | str | Path,
     seed: int | None = None,
+    compute: Compute = Compute(),
     progress: Progress = silent,
 ) -> FactorModel:
     """Fit within every pair's lifetime budget, and put the release in place.
@@ -59,7 +62,7 @@ def publish(
         progress("publish", 1, 4)
         history = ledger.history(ledger.next_number())
         batch = scheme.publish_batch(
-            data, spec, spends, previous, randomness, progress, history=history
+            data, spec, spends, previous, Run(randomness, compute, progress), history=history
         )
         progress("publish", 2, 4)
         staged = batch.model.release.stage(target)
@@ -75,8 +78,11 @@ def publish(
 
 def require_publishing(scheme: Publishing) -> None:
     """Only what the theorem for releases over time covers."""
-    if not hasattr(scheme, "publish_batch"):
-        raise ParameterError(f"the ledger goes with Tally and Chorus: got {type(scheme).__name__}")
+    if not scheme.about.publishes:
+        raise ParameterError(
+            f"the ledger goes with Tally and Chorus, or a scheme that publishes as they do: got "
+            f"{scheme.about.name}"
+        )
     if scheme.neighbours != Neighbours.ADD_REMOVE or scheme.unit != "rating":
         raise ParameterError("the ledger goes with add/remove neighbours and unit='rating' only")
 

@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.data.ids import Ids
 from discreet.errors import ReleaseError
-
-ONE_VOTE = 1 << 20
-"""Votes are counted in integers, in units of 2^-20: sums then depend on no order."""
+from discreet.privacy.fixedpoint import ONE_VOTE
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,1 +1,48 @@
-"""Schemes: a frozen configuration whose `fit` takes ratings and gives a model."""
+"""Schemes: frozen configurations whose `fit` makes a model of ratings; all are in one table."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from discreet.schemes.base import Scheme
+
+SCHEMES = {
+    "tally": "discreet.schemes.tally:Tally",
+    "chorus": "discreet.schemes.chorus.scheme:Chorus",
+    "pdp-pmf": "discreet.schemes.pmf.dp:PDPPMF",
+    "dp-pmf": "discreet.schemes.pmf.dp:DPPMF",
+    "pmf": "discreet.schemes.pmf.pmf:PMF",
+    "bias": "discreet.schemes.bias:Bias",
+}
+"""Every scheme by its name, imported when it is first asked for; its class says the rest of it."""
+
+
+def find_scheme(name: str) -> type[Scheme]:
+    """The class of a scheme: one of the table, in any case, or one's own as module:Class.
+
+    >>> find_scheme("Tally").about.publishes
+    True
+    """
+    where = SCHEMES.get(name.lower(), name)
+    module, colon, kind = where.partition(":")
+    if not colon:
+        raise ParameterError(
+            f"there is no scheme {name!r}: there are {', '.join(SCHEMES)}, or one of your own as "
+            "module:Class"
+        )
+    try:
+        found: Any = getattr(import_module(module), kind)
+    except (ImportError, AttributeError) as error:
+        raise ParameterError(f"cannot import the scheme {name}: {error}") from None
+    if not isinstance(found, type) or not hasattr(found, "about"):
+        raise ParameterError(f"{name} is no scheme: a scheme is a class that says what it is about")
+    return found
+
+
+def usual_scheme(delta: float | None) -> type[Scheme]:
+    """What is fitted unless another is named: pure epsilon, or where a delta is declared Chorus."""
+    return find_scheme("chorus" if delta else "tally")

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.arrays import Array
-from discreet.data.edges import require_inside
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.errors import require_nonnegative
+from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
-from discreet.schemes.base import FactorModel
+from discreet.schemes.base import About
+from discreet.schemes.catalogue import public_items, to_train_on
 from discreet.schemes.certificates import recorded
-from discreet.schemes.pmf.pmf import over_catalogue, public_items
+from discreet.schemes.model import FactorModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,12 @@ class Bias:
     10.0
     """
 
+    about: ClassVar[About] = About(
+        name="Bias",
+        promise="no privacy: means and effects alone, for comparisons",
+        units=(),
+        audited=(),
+    )
     shrink_items: float = 10.0
     shrink_users: float = 5.0
     items: Items | None = None
@@ -42,14 +50,14 @@ class Bias:
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
+        compute: Compute = Compute(),
         progress: Progress = silent,
     ) -> FactorModel:
         """Average; a specification is accepted, for comparisons, and protects nobody."""
         del spec, progress
         require_nonnegative("shrink_items", self.shrink_items)
         require_nonnegative("shrink_users", self.shrink_users)
-        data = over_catalogue(ratings, self.items)
-        require_inside(ratings, self.items)
+        data = to_train_on(ratings, self.items)
         rating = data.rating.astype(np.float64)
         mean = float(rating.mean()) if len(data) else data.scale.middle
         item_effects = _shrunk_means(rating - mean, data.item, len(data.items), self.shrink_items)
@@ -59,7 +67,7 @@ class Bias:
             "bias",
             items=self.items,
             randomness=Randomness(seed),
-            scheme="Bias",
+            scheme=self.about.name,
             variant="means",
             threshold_rule="none",
         )
@@ -73,7 +81,7 @@ class Bias:
             scale=data.scale,
             certificate=Certificate(made),
         )
-        return FactorModel(release, data, user_effects[:, None])
+        return FactorModel(release, data, user_effects[:, None], compute=compute)
 
 
 def _shrunk_means(values: Array, rows: Array, size: int, shrink: float) -> Array:

@@ -6,18 +6,18 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.data.items import Items
-from discreet.data.ratings import RatingsSource
+from discreet.data.source import RatingsSource
 from discreet.privacy.certificate import INCREMENTAL, Certificate
 from discreet.privacy.history import History
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Catalogue, Provenance
 from discreet.privacy.spec import PrivacySpec
-from discreet.privacy.theorems import THEOREMS
+from discreet.privacy.theorems import THEOREMS, Theorem
 from discreet.release.release import Release
 
 
 def recorded(
-    theorem: str,
+    theorem: str | Theorem,
     *,
     items: Items | None,
     randomness: Randomness,
@@ -26,7 +26,10 @@ def recorded(
     threshold: float | None = None,
     **facts: Any,
 ) -> Provenance:
-    """Provenance of a fit: the theorem's name, what the fit was given, and the scheme's facts."""
+    """Provenance of a fit: its theorem, what the fit was given, and the scheme's facts.
+
+    The theorem is one of the table by its name, or a scheme's own.
+    """
     given: dict[str, Any] = {"threshold": threshold, **facts}
     if spec is not None:
         given["levels"] = levels = spec.on_offer
@@ -38,7 +41,8 @@ def recorded(
     given["catalogue"] = Catalogue.RATED if items is None else Catalogue.GIVEN
     if items is not None:
         given |= {"columns": tuple(items.frame.columns[1:]), "vouched": items.vouched}
-    return Provenance(theorem=THEOREMS[theorem], entropy=randomness.entropy, **given)
+    stated = THEOREMS[theorem] if isinstance(theorem, str) else theorem
+    return Provenance(theorem=stated, entropy=randomness.entropy, **given)
 
 
 def certified(

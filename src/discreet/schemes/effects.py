@@ -13,7 +13,7 @@ from discreet.data.features import Features
 from discreet.data.scale import RatingScale
 from discreet.release.tallies import Tallies
 
-# Constants in units of a quarter of the scale (one star of five); the same for every data set.
+# In quarters of the scale (stars of five), the same for every data set: docs/constants.md.
 _RATING_VARIANCE = 1.0
 _PRIOR_RIDGE = 20.0
 _SPREAD = (0.02, 1.0)
@@ -53,11 +53,11 @@ def estimate(
     E[w^2]/E[w] under the declared levels), the second from the noise, whose variance is known.
     """
     A, B = tallies.votes()
-    unit = scale.span / 4
+    quarter = scale.span / 4
     mean = _overall_mean(A, B, tallies, scale)
     counts = np.maximum(A + B, 0.0)
-    y = ((scale.lo - mean) * A + (scale.hi - mean) * B) / unit
-    noise = tallies.noise_variance * _noise_factor(tallies, scale, mean) / unit**2
+    y = ((scale.lo - mean) * A + (scale.hi - mean) * B) / quarter
+    noise = tallies.noise_variance * _noise_factor(tallies, scale, mean) / quarter**2
     chance = counts * weight_ratio * _RATING_VARIANCE + noise
     columns = [np.ones(len(counts)), standardised(popularity(counts), counts)]
     columns += [standardised(x, counts) for x in _public(features)]
@@ -70,7 +70,7 @@ def estimate(
     # prior + spread/(spread + R) (y/c - prior), in a form that needs no division by c.
     denominator = np.maximum(spread * counts**2 + chance, 1e-12)
     effects = prior + spread * counts * (y - counts * prior) / denominator
-    return Effects(mean, scale.clip(mean + unit * effects) - mean, counts)
+    return Effects(mean, scale.clip(mean + quarter * effects) - mean, counts)
 
 
 def _overall_mean(A: Array, B: Array, tallies: Tallies, scale: RatingScale) -> float:
@@ -118,7 +118,7 @@ def design(
 
     A column with its own ridge is the same as a column divided by the root of it, so all share one.
     """
-    unit, c = scale.span / 4, effects.counts
+    quarter, c = scale.span / 4, effects.counts
     b, n = standardised(effects.item_effects, c), standardised(popularity(c), c)
     columns = [
         ("one", np.ones(len(c)), _RIDGE_ONE),
@@ -142,8 +142,8 @@ def design(
         for k, size in enumerate(directions.sizes):
             if size > _SMALLEST_SIZE:
                 columns.append((f"{FACTOR}{k + 1}", directions.z[:, k], ERROR_VARIANCE / size))
-    matrix = np.column_stack([unit * x / np.sqrt(ridge) for _, x, ridge in columns])
-    return tuple(name for name, _, _ in columns), matrix, unit**2
+    matrix = np.column_stack([quarter * x / np.sqrt(ridge) for _, x, ridge in columns])
+    return tuple(name for name, _, _ in columns), matrix, quarter**2
 
 
 def _public(features: Features) -> list[Array]:

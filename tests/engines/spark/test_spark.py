@@ -18,6 +18,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import sample
 from discreet.privacy.provenance import Neighbours
 from discreet.readers.club import Club
+from discreet.schemes.base import Run
 from tests.engines import losses
 from tests.engines.test_stream import same
 
@@ -115,7 +116,7 @@ def test_items_solved_from_sums_are_those_solved_from_ratings(
     frame = rows.select(user="user_row", item="item_row", rating="rating")
     local = Ratings.from_frame(frame)
     data = local.with_items(dc.ids.Ids.of(list(range(len(crowd.items))), "item"))
-    expected = scheme.minimise(data, U[local.users.values.to_numpy()], 0.5, Randomness(3))
+    expected = scheme.minimise(data, U[local.users.values.to_numpy()], 0.5, Run(Randomness(3)))
     np.testing.assert_allclose(V, expected, rtol=1e-6, atol=1e-6)
 
 

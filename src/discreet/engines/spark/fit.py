@@ -1,32 +1,30 @@
-"""Fit in Spark: Tally by SQL, Chorus by rounds of tasks, PDP-PMF `stated` with MLlib's ALS."""
+"""Fit in Spark: Tally by SQL, PDP-PMF `stated` with MLlib's ALS, all others by sums over parts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from discreet.data.edges import require_inside
+from discreet.engines import Releasing, require_engine
 from discreet.engines.spark import sql, stated
 from discreet.engines.spark.ratings import SparkRatings, spark_ratings
 from discreet.engines.spark.session import connection_lost, reported
-from discreet.errors import ParameterError
-from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Pairs
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
-from discreet.schemes.certificates import certified
-from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.pmf.dp import PDPPMF
-from discreet.schemes.tally import Tally
+from discreet.schemes.base import Scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from discreet.schemes.tally import Tally
+
 
 def fit(
-    scheme: Tally | Chorus | PDPPMF,
+    scheme: Scheme,
     ratings: SparkRatings | DataFrame,
     spec: PrivacySpec | None = None,
     *,
@@ -37,52 +35,79 @@ def fit(
 
     For Tally and Chorus bit for bit; PDP-PMF `stated` trains people with MLlib's own ALS.
     """
-    if not isinstance(scheme, Tally | Chorus | PDPPMF):
-        raise ParameterError(
-            f"Spark fits Tally, Chorus and PDP-PMF 'stated': got {type(scheme).__name__}"
-        )
+    require_engine(scheme, "spark")
     table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
     require_inside(table, scheme.items)
-    by_record = isinstance(scheme, PDPPMF) or (
-        isinstance(scheme, Tally) and scheme.unit == "rating"
-    )
-    with reported():
-        data = table
-        if scheme.items is not None:
-            catalogue = scheme.items.ids
-            data = table.with_items(catalogue) if by_record else table.over(catalogue)
     described = _Described(table, progress)
+    fitted = OWN_WAYS.get(scheme.about.name, _by_parts)
     try:
-        if isinstance(scheme, PDPPMF):
-            return stated.fit(scheme, data, spec, seed=seed, progress=described)
-        if isinstance(scheme, Tally) and by_record:
-            return _tally(scheme, data, spec, seed, described)
-        checked = scheme.checked(spec)
-        sql.with_levels(data, checked)  # finds a level that is not on offer
-        return scheme.release(data, checked, seed=seed, progress=described)
+        return fitted(scheme, table, spec, seed, described)
     finally:
         with suppress(*connection_lost()):
-            data.forget()
             described.forget()
 
 
-def _tally(
-    scheme: Tally,
-    data: SparkRatings,
+def _by_parts(
+    scheme: Releasing,
+    table: SparkRatings,
     spec: PrivacySpec | None,
     seed: int | None,
     progress: Progress,
 ) -> Release:
-    """Tally's own steps, the votes counted by one SQL aggregation without any shuffle by people."""
+    """Any scheme that asks for sums alone; its own code runs on the executors, part by part."""
     checked = scheme.checked(spec)
-    t, randomness = scheme.declared_threshold(checked), Randomness(seed)
-    progress("tally", 0, 2)
-    votes = sql.votes(scheme, data, checked, t, randomness)
-    progress("tally", 1, 2)
-    tallies = scheme.noisy_tallies(votes, t, randomness)
-    pairs = Pairs.CHECKED if data.pairs_checked else Pairs.DECLARED
-    certificate = certified(replace(scheme.made(data, checked, t, randomness), pairs=pairs))
-    return scheme.concluded(data, tallies, checked, t, certificate)
+    data = table if scheme.items is None else table.over(scheme.items.ids)
+    try:
+        sql.with_levels(data, checked)  # finds a level that is not on offer
+        return scheme.release(data, checked, seed=seed, progress=progress)
+    finally:
+        with suppress(*connection_lost()):
+            data.forget()
+
+
+def _tally(
+    scheme: Tally,
+    table: SparkRatings,
+    spec: PrivacySpec | None,
+    seed: int | None,
+    progress: Progress,
+) -> Release:
+    """Votes of single ratings by one SQL aggregation, without any shuffle by people."""
+    if scheme.unit != "rating":
+        return _by_parts(cast("Releasing", scheme), table, spec, seed, progress)
+    checked = scheme.checked(spec)
+    pairs = Pairs.CHECKED if table.pairs_checked else Pairs.DECLARED
+    return scheme.release(
+        _inside(scheme, table),
+        checked,
+        seed=seed,
+        progress=progress,
+        count=sql.votes(checked),
+        pairs=pairs,
+    )
+
+
+def _stated(
+    scheme: Any,
+    table: SparkRatings,
+    spec: PrivacySpec | None,
+    seed: int | None,
+    progress: Progress,
+) -> Release:
+    return stated.fit(scheme, _inside(scheme, table), spec, seed=seed, progress=progress)
+
+
+def _inside(scheme: Scheme, table: SparkRatings) -> SparkRatings:
+    """The records of items in the catalogue alone: each has its own level, or none counts."""
+    with reported():
+        return table if scheme.items is None else table.with_items(scheme.items.ids)
+
+
+OWN_WAYS: dict[
+    str, Callable[[Any, SparkRatings, PrivacySpec | None, int | None, Progress], Release]
+]
+OWN_WAYS = {"Tally": _tally, "PDP-PMF": _stated}
+"""Schemes that Spark has a faster way for, or the only one, than sums over parts."""
 
 
 class _Described:

@@ -8,6 +8,7 @@ and event logs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +19,11 @@ from discreet.data.ids import id_series
 from discreet.engines.spark.ratings import SparkRatings, rows_of
 from discreet.engines.spark.session import reported
 from discreet.errors import SpecError
-from discreet.privacy.fixedpoint import COIN_SHAVE, WEIGHT_SHAVE
+from discreet.privacy.fixedpoint import COIN_GRID, COIN_SHAVE, ONE_VOTE, WEIGHT_SHAVE
 from discreet.privacy.hashing import derive_key
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import ById, Groups, LevelColumn, PrivacySpec, Uniform, no_level
-from discreet.release.tallies import ONE_VOTE
-from discreet.schemes.tally import Tally
+from discreet.schemes.votes import Ballot
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -36,7 +36,9 @@ def _uniform(key: Column, number: int = 0) -> Column:
     user, item = sf.col("user").cast("string"), sf.col("item").cast("string")
     length = sf.octet_length(user).cast("string")
     digest = sf.sha2(sf.concat(key, length, sf.lit(":"), user, sf.lit(":"), item), 256)
-    return sf.conv(sf.substring(digest, 16 * number + 1, 13), 16, 10).cast("double") / 2.0**52
+    return sf.conv(sf.substring(digest, 16 * number + 1, 13), 16, 10).cast("double") / float(
+        COIN_GRID
+    )
 
 
 def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
@@ -103,40 +105,48 @@ def with_coins(levelled: DataFrame, t: float, randomness: Randomness) -> DataFra
     top = sf.col("run_t")
     m = sf.least(sf.col("level"), top)
     probability = sf.exp(m - top) * sf.expm1(-m) / sf.expm1(-top)
-    whole = sf.floor(probability * (1 - COIN_SHAVE) * 2.0**52)
+    whole = sf.floor(probability * (1 - COIN_SHAVE) * float(COIN_GRID))
     # Below t nothing is certain, also where the quotient was rounded up to 1.
-    kept = (sf.col("level") >= top) | (_uniform(sf.col("run_key")) * 2.0**52 < whole)
+    kept = (sf.col("level") >= top) | (_uniform(sf.col("run_key")) * float(COIN_GRID) < whole)
     known = levelled.crossJoin(sf.broadcast(run)).withColumn("kept", kept)
     return known.drop("run_key", "run_t")
 
 
-def votes(
-    scheme: Tally, table: SparkRatings, spec: PrivacySpec, t: float, randomness: Randomness
-) -> Integers:
-    """Exact votes against and in favour of every item, one aggregation by item: secret.
+def votes(spec: PrivacySpec) -> Callable[[Any, Ballot], Integers]:
+    """What counts exact votes in SQL, of ratings with the levels of a specification."""
 
-    Every partition adds up its own votes of an item before anything is sent, so what is sent grows
-    with items and partitions, not with ratings, and a popular item burdens nobody.
-    """
+    def count(table: SparkRatings, ballot: Ballot) -> Integers:
+        """Votes against and in favour of every item, one aggregation by item: secret.
+
+        Every partition adds up its own votes of an item before anything is sent, so what is sent
+        grows with items and partitions, not with ratings, and a popular item burdens nobody.
+        """
+        from pyspark.sql import functions as sf
+
+        frame, weight = _weighed(with_levels(table, spec), ballot)
+        r = (sf.col("rating") - table.scale.lo) / table.scale.span
+        in_favour = sf.floor(weight * sf.least(sf.greatest(r, sf.lit(0.0)), sf.lit(1.0)))
+        counted = frame.select("item", weight.alias("weight"), in_favour.alias("in_favour"))
+        with reported():
+            by_item = counted.groupBy("item").agg(sf.sum("weight"), sf.sum("in_favour"))
+            found: Any = by_item.toArrow()
+        total = np.zeros((2, len(table.items)), dtype=np.int64)
+        rows = rows_of(found["item"], table.items)
+        known = rows >= 0
+        weights, favourable = (found.column(k).to_numpy()[known] for k in (1, 2))
+        total[0, rows[known]], total[1, rows[known]] = weights - favourable, favourable
+        return total
+
+    return count
+
+
+def _weighed(levelled: DataFrame, ballot: Ballot) -> tuple[DataFrame, Column]:
+    """The records, and each one's weight on the grid of votes."""
     from pyspark.sql import functions as sf
 
-    frame = with_levels(table, spec)
-    if scheme.personalisation == "weigh":
+    if ballot.personalisation == "weigh":
         level = sf.col("level")
-        share = sf.when(level < t, level / t * (1 - WEIGHT_SHAVE)).otherwise(1.0)
-        units = sf.floor(share * float(ONE_VOTE))
-    else:
-        frame = with_coins(frame, t, randomness)
-        units = sf.when(sf.col("kept"), sf.lit(ONE_VOTE)).otherwise(sf.lit(0)).cast("long")
-    r = (sf.col("rating") - table.scale.lo) / table.scale.span
-    in_favour = sf.floor(units * sf.least(sf.greatest(r, sf.lit(0.0)), sf.lit(1.0)))
-    counted = frame.select("item", units.alias("units"), in_favour.alias("in_favour"))
-    with reported():
-        by_item = counted.groupBy("item").agg(sf.sum("units"), sf.sum("in_favour"))
-        found: Any = by_item.toArrow()
-    total = np.zeros((2, len(table.items)), dtype=np.int64)
-    rows = rows_of(found["item"], table.items)
-    known = rows >= 0
-    all_units, favourable = (found.column(k).to_numpy()[known] for k in (1, 2))
-    total[0, rows[known]], total[1, rows[known]] = all_units - favourable, favourable
-    return total
+        share = sf.when(level < ballot.t, level / ballot.t * (1 - WEIGHT_SHAVE)).otherwise(1.0)
+        return levelled, sf.floor(share * float(ONE_VOTE))
+    frame = with_coins(levelled, ballot.t, ballot.randomness)
+    return frame, sf.when(sf.col("kept"), sf.lit(ONE_VOTE)).otherwise(sf.lit(0)).cast("long")

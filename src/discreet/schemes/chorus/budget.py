@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Array, Integers
-from discreet.data.ratings import Ratings, RatingsSource
+from discreet.arrays import Floats, Integers
+from discreet.data.ids import Ids
+from discreet.data.ratings import Ratings
+from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError
 from discreet.privacy.accounting import gaussian_mu, gaussian_weights, grid_loss, usable_mu
 from discreet.privacy.fixedpoint import (
     GRID_EPSILON,
     MOST_NUMBERS,
+    ONE_VOTE,
     root_rounded_down,
     rounded_down,
     rounded_up,
 )
-from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import levelled, share_among_own
-from discreet.release.tallies import ONE_VOTE, Tallies
-from discreet.schemes.tally import Tally, count_votes, weight_ratio
+from discreet.privacy.provenance import Neighbours
+from discreet.release.tallies import Tallies
+from discreet.schemes.base import Run
+from discreet.schemes.votes import (
+    Ballot,
+    LevelsOf,
+    count_votes,
+    exact_votes,
+    noisy_tallies,
+    weight_ratio,
+)
 
 PERSON_NORM = 16
 """A whole person's votes, as the root of the sum of squares: 256 ratings have one each."""
-
-LevelsOf = Callable[[Ratings], NDArray[np.float64]]
-"""Some records' levels, or what is left of them."""
 
 
 class Plan(NamedTuple):
@@ -48,126 +57,216 @@ class Plan(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Budget:
+class Allowance:
     """What every record may spend in one fit: its level (secret), and what is declared.
 
     t and delta are for a lifetime of so many publications.
     """
 
+    catalogue: Ids
     levels_of: LevelsOf
-    typical: Array
+    typical: Floats
+    """Levels as they are declared to be distributed."""
     t: float
     delta: float
     publications: int = 1
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
 
 
-class RatingBudget:
-    """One rating as the unit: pure epsilon for counts and tallies, the rest for the rounds."""
+@dataclass(frozen=True, eq=False)
+class Budget(ABC):
+    """One fit's budget: it draws counts and tallies, and weighs records in the rounds."""
 
-    def __init__(
-        self, tally: Tally, data: RatingsSource, budget: Budget, randomness: Randomness
-    ) -> None:
-        self.tally, self.randomness = tally, randomness
-        self.t, self.levels_of, self.typical = budget.t, budget.levels_of, budget.typical
-        self.catalogue = data.items
-        # Votes of several publications add up, so they count in lifetime's units; voices do not.
-        self.exact = tally.votes(data, budget.levels_of, self.t, randomness)
-        self.votes = 1 / budget.publications
-        self.top, self.delta = self.votes * budget.t, self.votes * budget.delta
-        self.mu = gaussian_mu(self.top, self.delta)
+    allowance: Allowance
+    exact: Integers
+    """Votes against and in favour of every item: secret."""
+    run: Run
 
-    def probe(self, share: float) -> tuple[Array, float]:
-        """Counts with noise that costs this share of every epsilon, and the noise's variance."""
-        counts = self.exact.sum(axis=0)
+    @property
+    @abstractmethod
+    def mu(self) -> float:
+        """What the whole budget is worth in Gaussian noise."""
+
+    @property
+    @abstractmethod
+    def vote_scale(self) -> float:
+        """How many votes one unit of protection has in one publication."""
+
+    @abstractmethod
+    def probe(self, share: float) -> tuple[Floats, float]:
+        """Counts with noise that costs this share of the budget, and the noise's variance."""
+
+    @abstractmethod
+    def tallies(self, share: float) -> Tallies:
+        """Tallies that cost this share of the budget."""
+
+    @abstractmethod
+    def counted(self, part: Ratings) -> Ratings:
+        """Some people's records over the catalogue, with the level that counts for each."""
+
+    @abstractmethod
+    def weights(self, counted: Ratings, share: float) -> Floats:
+        """Counted records' weights in the rounds, for this share of the budget."""
+
+    @abstractmethod
+    def rounds(self, share: float) -> float:
+        """The mu that this share of the budget buys for the rounds."""
+
+    @abstractmethod
+    def typical_weights(self, share: float) -> tuple[float, float]:
+        """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
+
+    @property
+    def counts(self) -> Integers:
+        """How often every item was rated, weighed: secret."""
+        return np.asarray(self.exact.sum(axis=0))
+
+
+class RatingBudget(Budget):
+    """One rating is protected: pure epsilon for counts and tallies, the rest for the rounds.
+
+    Votes of several publications add up, so they count in shares of a lifetime's; rounds do not.
+    """
+
+    @property
+    def vote_scale(self) -> float:
+        """This publication's part of a vote."""
+        return 1 / self.allowance.publications
+
+    @property
+    def top(self) -> float:
+        """This publication's part of t."""
+        return self.vote_scale * self.allowance.t
+
+    @property
+    def delta(self) -> float:
+        """This publication's part of delta."""
+        return self.vote_scale * self.allowance.delta
+
+    @cached_property
+    def mu(self) -> float:
+        """Of a rating with the largest level."""
+        return gaussian_mu(self.top, self.delta)
+
+    def probe(self, share: float) -> tuple[Floats, float]:
+        """Laplace noise; none where who rated what is public, and nothing is paid."""
         if share == 0:
-            return counts / ONE_VOTE, 0.0
-        scale = rounded_up(ONE_VOTE / (Fraction(share) * Fraction(self.t)))
-        noisy = self.randomness.add_laplace(counts, scale, threads=self.tally.threads)
+            return self.counts / ONE_VOTE, 0.0
+        scale = rounded_up(ONE_VOTE / (Fraction(share) * Fraction(self.allowance.t)))
+        noisy = self.run.randomness.add_laplace(
+            self.counts, scale, threads=self.run.compute.threads
+        )
         return noisy / ONE_VOTE, 2 * (scale / ONE_VOTE) ** 2
 
     def tallies(self, share: float) -> Tallies:
-        """Tallies that cost this share of every epsilon."""
-        t = rounded_down(Fraction(share) * Fraction(self.t))
-        return self.tally.noisy_tallies(self.exact, t, self.randomness)
+        """Tally's own, at this share of every epsilon."""
+        t = rounded_down(Fraction(share) * Fraction(self.allowance.t))
+        return noisy_tallies(self.exact, t, self.run, neighbours=self.allowance.neighbours)
 
     def counted(self, part: Ratings) -> Ratings:
-        """Some people's records over the catalogue, with the level that counts for each."""
-        return levelled(part, self.levels_of(part), "rating", self.catalogue)
+        """Every record has its own level."""
+        return levelled(part, self.allowance.levels_of(part), "rating", self.allowance.catalogue)
 
-    def weights(self, counted: Ratings, share: float) -> Array:
-        """Counted records' weights in the rounds, for this share of every epsilon."""
+    def weights(self, counted: Ratings, share: float) -> Floats:
+        """mu(share epsilon)/mu(share t), at most 1."""
         assert counted.epsilon is not None
         return gaussian_weights(share * counted.epsilon, share * self.top, self.delta)
 
     def rounds(self, share: float) -> float:
-        """The rounds' mu for this share of every epsilon."""
+        """mu(share t, delta)."""
         return usable_mu(share * self.top, self.delta)
 
     def typical_weights(self, share: float) -> tuple[float, float]:
-        """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
-        typical = self.typical * self.votes
+        """Over the declared levels."""
+        typical = self.allowance.typical * self.vote_scale
         weights = gaussian_weights(share * typical, share * self.top, self.delta)
-        in_tallies = np.minimum(1.0, typical / self.t)
+        in_tallies = np.minimum(1.0, typical / self.allowance.t)
         return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
 
 
-class PersonBudget:
-    """The whole person as the unit: one Gaussian budget for counts, tallies and rounds."""
+class PersonBudget(Budget):
+    """The whole person is protected: one Gaussian budget for counts, tallies and rounds."""
 
-    votes = PERSON_NORM
+    @property
+    def vote_scale(self) -> float:
+        """A person's, as a root of a sum of squares."""
+        return PERSON_NORM
 
-    def __init__(
-        self, tally: Tally, data: RatingsSource, budget: Budget, randomness: Randomness
-    ) -> None:
-        self.tally, self.budget, self.randomness = tally, budget, randomness
-        self.mu, self.catalogue = usable_mu(budget.t, budget.delta), data.items
-        self.exact = data.map_parts(self.counted).sum(self._votes, (2, len(data.items)))
-
-    def counted(self, part: Ratings) -> Ratings:
-        """Some people's records over the catalogue, with the level of each one's person."""
-        return levelled(part, self.budget.levels_of(part), "person", self.catalogue)
-
-    def units(self, counted: Ratings) -> NDArray[np.int32]:
-        """The weight of each counted record, in units of 2^-20 votes."""
-        assert counted.epsilon is not None
-        omega = gaussian_weights(counted.epsilon, self.budget.t, self.budget.delta)
-        return share_among_own(counted, omega, PERSON_NORM, norm=2)
-
-    def _votes(self, counted: Ratings) -> Integers:
-        return np.stack(count_votes(counted, self.units(counted), self.tally.threads))
+    @cached_property
+    def mu(self) -> float:
+        """Of a person with the largest level."""
+        return usable_mu(self.allowance.t, self.allowance.delta)
 
     def scale(self, share: float) -> float:
         """The noise on counts or tallies, which a person moves by PERSON_NORM votes in L2."""
         return rounded_up(PERSON_NORM * ONE_VOTE / Fraction(self.rounds(share)))
 
-    def probe(self, share: float) -> tuple[Array, float]:
-        """Counts with noise that costs this share of mu^2, and the noise's variance."""
-        counts = self.exact.sum(axis=0)
+    def probe(self, share: float) -> tuple[Floats, float]:
+        """Gaussian noise for this share of mu^2."""
         scale = self.scale(share)
-        noisy = self.randomness.add_gaussian(counts, scale, threads=self.tally.threads)
+        noisy = self.run.randomness.add_gaussian(
+            self.counts, scale, threads=self.run.compute.threads
+        )
         return noisy / ONE_VOTE, (scale / ONE_VOTE) ** 2
 
     def tallies(self, share: float) -> Tallies:
-        """Tallies that cost this share of mu^2."""
+        """Gaussian noise for this share of mu^2."""
         scale = self.scale(share)
         check_grid(4 * self.exact.size, scale)
-        noisy = self.randomness.add_gaussian(self.exact, scale, threads=self.tally.threads)
-        against, in_favour = noisy
+        against, in_favour = self.run.randomness.add_gaussian(
+            self.exact, scale, threads=self.run.compute.threads
+        )
         return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
 
-    def weights(self, counted: Ratings, share: float) -> Array:
-        """Counted records' weights in the rounds, whatever their share."""
+    def counted(self, part: Ratings) -> Ratings:
+        """Every record has its person's level."""
+        return levelled(part, self.allowance.levels_of(part), "person", self.allowance.catalogue)
+
+    def weights(self, counted: Ratings, share: float) -> Floats:
+        """As in the votes, whatever the share."""
         del share
-        return self.units(counted) / (PERSON_NORM * ONE_VOTE)
+        return vote_weights(self.allowance, counted) / (PERSON_NORM * ONE_VOTE)
 
     def rounds(self, share: float) -> float:
-        """The mu that this share of mu^2 buys, in the rounds as elsewhere."""
+        """This share of mu^2, in the rounds as elsewhere."""
         return root_rounded_down(Fraction(self.mu) ** 2 * Fraction(share))
 
     def typical_weights(self, share: float) -> tuple[float, float]:
-        """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
+        """The same for everybody."""
         del share
         return 1 / PERSON_NORM, 1 / PERSON_NORM
+
+
+def vote_weights(allowance: Allowance, counted: Ratings) -> NDArray[np.int32]:
+    """How much of a person's votes each of their records has, on the grid of votes."""
+    assert counted.epsilon is not None
+    omega = gaussian_weights(counted.epsilon, allowance.t, allowance.delta)
+    return share_among_own(counted, omega, PERSON_NORM, norm=2)
+
+
+def open_budget(source: RatingsSource, allowance: Allowance, unit: str, run: Run) -> Budget:
+    """Count the exact votes, once, and open the budget that noise is bought from."""
+    if unit == "person":
+        usable_mu(allowance.t, allowance.delta)  # an error before everything is counted
+
+        def counted(part: Ratings) -> Ratings:
+            return levelled(part, allowance.levels_of(part), "person", allowance.catalogue)
+
+        def votes(some: Ratings) -> Integers:
+            return count_votes(some, vote_weights(allowance, some), run.compute)
+
+        exact = source.map_parts(counted).sum(votes, (2, len(allowance.catalogue)))
+        return PersonBudget(allowance, exact, run)
+    ballot = Ballot(
+        allowance.catalogue,
+        allowance.levels_of,
+        allowance.t,
+        "rating",
+        "weigh",
+        run.randomness,
+        run.compute,
+    )
+    return RatingBudget(allowance, exact_votes(source, ballot), run)
 
 
 def check_grid(numbers: int, scale: float) -> None:

@@ -20,7 +20,7 @@ from discreet.schemes.effects import (
     standardised,
 )
 
-# Public constants, the same for every data set (in units of a quarter of the scale).
+# Public constants in quarters of the scale, the same for every data set: docs/constants.md.
 FIRST_SIZE = 0.03
 """The prior variance of a person's coefficient for the strongest factor."""
 _VOICE = 0.3

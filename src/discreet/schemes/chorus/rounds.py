@@ -1,8 +1,8 @@
-"""Chorus' rounds: people's voices from the directions, items' noisy sums from the voices."""
+"""Chorus' rounds: user vectors from the directions, items' noisy sums from the user vectors."""
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
@@ -10,144 +10,165 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Array, Integers
-from discreet.data.ratings import Ratings, RatingsSource
+from discreet.arrays import Array, Floats, Integers
+from discreet.data.ratings import Ratings
+from discreet.data.source import Parts, RatingsSource
 from discreet.errors import ParameterError
-from discreet.kernels.sums import item_sums, user_vectors
-from discreet.kernels.threads import blockwise, row_ranges, run_ranges, thread_count
+from discreet.kernels.compute import Compute, Rows
+from discreet.kernels.threads import blockwise
 from discreet.privacy.fixedpoint import (
     CONTRIBUTION_SHAVE,
+    EXACT_RECORDS,
+    GRID,
     MOST_ITEMS,
+    SUM_GRID,
+    cut_off,
     root_rounded_down,
     rounded_up,
 )
-from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
-from discreet.progress import Progress
-from discreet.schemes.chorus.budget import PersonBudget, Plan, RatingBudget, check_grid
+from discreet.schemes.base import Run
+from discreet.schemes.chorus.budget import Budget, Plan, check_grid
 from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
 from discreet.schemes.effects import Directions, Effects
 
-# Public constants, in units of a quarter of the scale; the same for every data set.
+# Public constants, in quarters of the scale; the same for every data set: docs/constants.md.
 CLIP = 0.55
 """X: a residual counts for at most this much."""
 FLOOR = 0.25
-"""h0^2: a voice that has heard little stays low."""
-GRID = 1 << 20
-"""Of contributions and directions."""
-SUM_GRID = 1 << 30
-"""Of the rounds' sums."""
+"""h0^2: the vector of somebody with few ratings stays short."""
 
 
 class Contributions(NamedTuple):
-    """Some people's a_ij = w x in units of 2^-20, in both orders of their ratings: secret."""
+    """Some people's a_ij = w x on the grid, by user and by item: secret."""
 
-    data: Ratings
-    by_user: NDArray[np.int32]
-    by_item: NDArray[np.int32]
+    by_user: Rows
+    by_item: Rows
 
 
+@dataclass(frozen=True, eq=False)
 class NoisyRounds:
     """The rounds: everything secret is here, and only noisy sums leave."""
 
-    def __init__(
-        self,
-        data: RatingsSource,
-        effects: Effects,
-        plan: Plan,
-        purse: RatingBudget | PersonBudget,
-        *,
-        neighbours: Neighbours,
-        threads: int | None = None,
-    ) -> None:
-        self.plan, self.neighbours = plan, neighbours
-        self.threads = thread_count(threads)
-        mu = Fraction(purse.rounds(plan.share))
-        self.per_vote, self.ratio = purse.typical_weights(plan.share)
-        if len(data.items) > MOST_ITEMS:
-            raise ParameterError(
-                f"Chorus' rounds are proven for catalogues of at most {MOST_ITEMS:,} items: got "
-                f"{len(data.items):,}; choose factors=0, or Tally"
-            )
-        # Cutting off products moves the other sums of a person by a unit each, and 64-bit
-        # floating point by less: rho bounds both.
-        rho = self.rho = 2 * math.sqrt(len(data.items) * plan.factors) / SUM_GRID
-        base = effects.mean + effects.item_effects
-        quarter = data.scale.span / 4
+    contributions: Parts[Contributions]
+    plan: Plan
+    mus: tuple[float, ...]
+    """Of every round."""
+    rho: float
+    """What cutting off products adds to the sensitivity."""
+    per_vote: float
+    """A rating's weight in the rounds over that in the tallies, typically."""
+    weight_ratio: float
+    """E[w^2]/E[w], typically."""
+    neighbours: Neighbours
+    how: Run
 
-        def weighed(rating: Array, item: Array, weights: Array) -> Array:
-            a = np.clip((rating - base[item]) / quarter, -CLIP, CLIP)
-            # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
-            a *= np.maximum(weights - rho / CLIP, 0.0) * (1 - CONTRIBUTION_SHAVE)
-            return np.trunc(a * GRID)
-
-        def contributions(part: Ratings) -> Contributions:
-            counted = purse.counted(part)
-            weights = purse.weights(counted, plan.share)
-            by_user = blockwise(weighed, np.int32, counted.rating, counted.item, weights)
-            return Contributions(counted, by_user, counted.in_item_order(by_user))
-
-        self.contributions = data.map_parts(contributions)
-        # What the last round shows is what is released: it gets two parts.
-        parts = [1] * (plan.rounds - 1) + [2]
-        self.mus = [root_rounded_down(mu**2 * part / sum(parts)) for part in parts]
-
-    def run(
-        self, z: Array, counts: Array, randomness: Randomness, progress: Progress
-    ) -> Directions:
+    def run(self, z: Floats, counts: Floats) -> Directions:
         """All rounds, beginning with z; the directions they show. `counts` are noisy votes."""
         plan = self.plan
-        estimator = DirectionEstimator(counts * self.per_vote, plan.factors, CLIP, self.ratio)
+        estimator = DirectionEstimator(
+            counts * self.per_vote, plan.factors, CLIP, self.weight_ratio
+        )
         for k, mu in enumerate(self.mus):
-            progress("rounds", k, plan.rounds)
+            self.how.progress("rounds", k, plan.rounds)
             fed = np.trunc(within_the_ball(z, counts) * GRID)
-            sums, sigma = self.noisy_sums(fed, mu, randomness)
+            sums, sigma = self.noisy_sums(fed, mu)
             found = estimator.update(sums, sigma, fed / GRID)
             z = found.z
-        progress("rounds", plan.rounds, plan.rounds)
+        self.how.progress("rounds", plan.rounds, plan.rounds)
         return found
 
-    def noisy_sums(self, z: Array, mu: float, randomness: Randomness) -> tuple[Array, float]:
+    def noisy_sums(self, z: Floats, mu: float) -> tuple[Floats, float]:
         """One release: noisy sums per item, and the noise's deviation."""
         sums, sigma = self.exact_sums(z), self.deviation(mu)
         check_grid(sums.size * self.plan.rounds, sigma)
-        noisy = randomness.add_gaussian(sums, sigma, threads=self.threads)
+        noisy = self.how.randomness.add_gaussian(sums, sigma, threads=self.how.compute.threads)
         return noisy / SUM_GRID, sigma / SUM_GRID
 
     def deviation(self, mu: float) -> float:
-        """The noise of a round that is mu-GDP, in units of 2^-30."""
+        """The noise of a round that is mu-GDP, in steps of the grid of sums."""
         moved = CLIP if self.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
         return rounded_up((Fraction(moved) + Fraction(self.rho)) * SUM_GRID / Fraction(mu))
 
-    def exact_sums(self, z: Array) -> Integers:
+    def exact_sums(self, z: Floats) -> Integers:
         """Sum over people of a_ij u_i, in integers: secret, and the same in any order."""
-        return self.contributions.sum(partial(self.sums_of, z, self.threads), z.shape)
+        return self.contributions.sum(partial(sums_of, z, self.how.compute), z.shape)
 
-    @staticmethod
-    def sums_of(z: Array, threads: int, some: Contributions) -> Integers:
-        """What some people add to every item's sum."""
-        people, items = some.data.by_user, some.data.by_item
-        U = np.empty((len(some.data.users), z.shape[1]))
-        V = np.empty((len(some.data.items), z.shape[1]), dtype=np.int64)
-        run_ranges(
-            user_vectors,
-            row_ranges(people.ptr, threads),
-            threads,
-            people.ptr,
-            people.cols,
-            some.by_user,
-            z,
-            FLOOR,
-            U,
+
+def sums_of(z: Floats, compute: Compute, some: Contributions) -> Integers:
+    """What some people add to every item's sum."""
+    sums = compute.sums
+    U = sums.user_vectors(some.by_user, z, FLOOR, grid=GRID, exact=EXACT_RECORDS)
+    return sums.item_sums(some.by_item, U, finer=SUM_GRID // GRID, exact=EXACT_RECORDS)
+
+
+def prepare_rounds(
+    source: RatingsSource,
+    effects: Effects,
+    plan: Plan,
+    budget: Budget,
+    *,
+    neighbours: Neighbours,
+    run: Run,
+) -> NoisyRounds:
+    """Weigh everybody's residuals, once for all rounds, and divide the budget among these."""
+    items = len(source.items)
+    if items > MOST_ITEMS:
+        raise ParameterError(
+            f"Chorus' rounds are proven for catalogues of at most {MOST_ITEMS:,} items: got "
+            f"{items:,}; choose factors=0, or Tally"
         )
-        run_ranges(
-            item_sums,
-            row_ranges(items.ptr, threads),
-            threads,
-            items.ptr,
-            items.cols,
-            some.by_item,
-            U,
-            V,
-        )
-        return V
+    mus = round_mus(budget.rounds(plan.share), plan.rounds)
+    rho = cut_off(items, plan.factors)
+    residuals = _Residuals(effects, source.scale.span / 4, rho)
+
+    def contributions(part: Ratings) -> Contributions:
+        counted = budget.counted(part)
+        weights = budget.weights(counted, plan.share)
+        by_user = blockwise(residuals.weighed, np.int32, counted.rating, counted.item, weights)
+        return _both_ways(counted, by_user)
+
+    per_vote, weight_ratio = budget.typical_weights(plan.share)
+    return NoisyRounds(
+        source.map_parts(contributions),
+        plan,
+        mus,
+        rho,
+        per_vote,
+        weight_ratio,
+        neighbours,
+        run,
+    )
+
+
+def round_mus(mu: float, rounds: int) -> tuple[float, ...]:
+    """What every round may spend: their squares add up to at most mu^2.
+
+    What the last round shows is what is released: it gets two parts.
+    """
+    parts = [1] * (rounds - 1) + [2]
+    return tuple(root_rounded_down(Fraction(mu) ** 2 * part / sum(parts)) for part in parts)
+
+
+class _Residuals(NamedTuple):
+    """What ratings are above or below their item's effect, in quarters of the scale."""
+
+    effects: Effects
+    quarter: float
+    rho: float
+
+    def weighed(self, rating: Array, item: Array, weights: Floats) -> Floats:
+        """a = w x on the grid, |x| <= X."""
+        base = self.effects.mean + self.effects.item_effects
+        a = np.clip((rating - base[item]) / self.quarter, -CLIP, CLIP)
+        # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
+        a *= np.maximum(weights - self.rho / CLIP, 0.0) * (1 - CONTRIBUTION_SHAVE)
+        return np.trunc(a * GRID)
+
+
+def _both_ways(counted: Ratings, by_user: NDArray[np.int32]) -> Contributions:
+    people, items = counted.by_user, counted.by_item
+    return Contributions(
+        Rows(people.ptr, people.cols, by_user),
+        Rows(items.ptr, items.cols, counted.in_item_order(by_user)),
+    )

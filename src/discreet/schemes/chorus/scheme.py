@@ -1,19 +1,18 @@
-"""Chorus: private factors by a noisy power iteration; each person speaks with one bounded voice."""
+"""Chorus: private factors by a noisy power iteration; each person has one bounded vector."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import Array
-from discreet.data.edges import require_inside
-from discreet.data.features import Features
-from discreet.data.items import Items
-from discreet.data.ratings import Ratings, RatingsSource
+from discreet.arrays import Floats
+from discreet.data.ratings import Ratings
+from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_count
+from discreet.kernels.compute import Compute
 from discreet.privacy.fixedpoint import GRID_DELTA, LARGEST_EPSILON, SMALLEST_DELTA
 from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
@@ -22,28 +21,35 @@ from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
-from discreet.release.tallies import Tallies
-from discreet.schemes.base import Batch, FactorModel
+from discreet.schemes.base import About, Batch, Option, Run, option
 from discreet.schemes.certificates import certified, recorded
-from discreet.schemes.chorus.budget import Budget, LevelsOf, PersonBudget, Plan, RatingBudget
-from discreet.schemes.chorus.directions import first_directions, more_telling, released_directions
-from discreet.schemes.chorus.rounds import NoisyRounds
-from discreet.schemes.effects import Directions, Effects
-from discreet.schemes.pmf.pmf import over_catalogue
-from discreet.schemes.tally import Tally, added_up, effects_release
+from discreet.schemes.chorus.budget import Allowance, Budget, Plan, open_budget
+from discreet.schemes.chorus.directions import (
+    first_directions,
+    more_telling,
+    released_directions,
+)
+from discreet.schemes.chorus.rounds import prepare_rounds
+from discreet.schemes.effects import Directions
+from discreet.schemes.model import FactorModel
+from discreet.schemes.options import FACTORS
+from discreet.schemes.votes import LevelsOf, added_up
+from discreet.schemes.voting import Known, VotingScheme
 
-# Public constants, the same for every data set.
+# Public constants, the same for every data set: docs/constants.md says how they were found.
 PROBE = 0.03
 """The share of the budget that is spent on deciding how to spend the rest."""
 _SQUARES = 5.0
 """The variance of a Laplace number's square, over that of the number squared."""
+TALLIES = 0.35
+"""The tallies' share, where the number of factors is given."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chorus:
+class Chorus(VotingScheme):
     """Tally's item effects, and hidden factors on top, (epsilon, delta) for every single rating.
 
-    One round: x = residual clipped to +-X, a = w x; person i's voice is
+    One round: x = residual clipped to +-X, a = w x; person i's vector is
     u_i = g_i / sqrt(|g_i|^2 + h_i^2 + h0^2) with g_i = sum_j a_ij z_j, h_i^2 = sum_j a_ij^2, kept
     secret; item j's sum_i a_ij u_i is released with Gaussian noise and gives the next z.
 
@@ -51,39 +57,34 @@ class Chorus:
     'auto'
     """
 
-    delta: float = 1e-8
+    about: ClassVar[About] = About(
+        name="Chorus",
+        promise="(epsilon, delta) for every rating, at its own level; proven; hidden factors",
+        engines=("local", "stream", "spark"),
+        units=("rating", "person"),
+        publishes=True,
+        reads_items=True,
+        audited=({"delta": 0.1, "factors": 1, "rounds": 2},),
+    )
+    delta: float = option(
+        1e-8, Option("--delta", "delta (1e-8): well below one over the ratings.", float)
+    )
     """Well below one over the number of ratings, or of people."""
-    items: Items | None = None
-    families: tuple[str, ...] | None = None
-    factors: int | str = "auto"
+    factors: int | str = option("auto", FACTORS)
     """A number, or "auto": 3% of the budget buys noisy counts, and they decide."""
     rounds: int = 6
     """Rounds, where the number of factors is given."""
-    threshold: float | None = None
-    unit: str = "rating"
-    """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
-    that the person gave to any of them."""
-    neighbours: Neighbours = Neighbours.ADD_REMOVE
-    publications: int = 1
+    publications: int = option(
+        1,
+        Option(
+            "--publications",
+            "With --ledger: in how many releases a rating takes part (1), each time with this part "
+            "of its epsilon and of delta.",
+            int,
+        ),
+    )
     """With a ledger: in how many releases a rating takes part, each time with this part of its
     epsilon and of delta."""
-    threads: int | None = None
-
-    def fit(
-        self,
-        ratings: Ratings,
-        spec: PrivacySpec | None = None,
-        *,
-        seed: int | None = None,
-        progress: Progress = silent,
-    ) -> FactorModel:
-        """Probe, tally, sing; without a specification, the table's epsilon column."""
-        spec, data = self.prepare(ratings, spec)
-        require_inside(ratings, self.items)
-        # A rating's level is its own; a person's may be on a record that is dropped.
-        whole = ratings.over(data.items) if self.unit == "person" else data
-        release = self.release(whole, spec, seed=seed, progress=progress)
-        return FactorModel(release, data, threads=self.threads)
 
     def release(
         self,
@@ -91,24 +92,21 @@ class Chorus:
         spec: PrivacySpec,
         *,
         seed: int | None = None,
+        compute: Compute = Compute(),
         progress: Progress = silent,
     ) -> Release:
-        """The release alone, of ratings counted over the catalogue, wherever they are."""
+        """Probe, tally, and run the rounds."""
         if self.publications != 1:
             raise ParameterError(
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
             )
-        randomness = Randomness(seed)
-        made = self._make(data, spec, spec.levels, randomness, None, progress)
-        certificate = certified(self.made(data, spec, randomness))
-        return effects_release(data, self.items, *made[:2], certificate, made.directions)
-
-    def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
-        """The specification, and the ratings over the catalogue."""
-        return self.checked(spec), over_catalogue(ratings, self.items)
+        run = Run(Randomness(seed), compute, progress)
+        learned = self._learn(data, spec, spec.levels, run)
+        certificate = certified(self.made(data, spec, run.randomness))
+        return self.concluded(learned.known, data, certificate, learned.directions)
 
     def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
-        """The specification (by default the table's epsilon column), if all parameters are fit."""
+        """The specification, if all parameters are fit and go together."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
         parts = require_count("publications", self.publications)
@@ -118,88 +116,7 @@ class Chorus:
                 f"{GRID_DELTA:g} of each is set aside for noise on a grid: got {self.delta!r} for "
                 f"{parts}"
             )
-        return self._tally.checked(spec)
-
-    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Array:
-        """What every record may spend in the next publication: secret."""
-        t = self._tally.declared_threshold(spec)
-        return spends.allowance(
-            spec.levels(data), t, publications=self.publications, delta=self.delta
-        )
-
-    def publish_batch(
-        self,
-        data: Ratings,
-        spec: PrivacySpec,
-        spends: Spends,
-        before: Release | None,
-        randomness: Randomness,
-        progress: Progress,
-        *,
-        history: History | None = None,
-    ) -> Batch:
-        """One publication: every record with what its pair has left, at most its part of it."""
-        budgets = self.allowances(data, spec, spends)
-        made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
-        parts = {"publications": self.publications, "delta": self.delta}
-        recorded_now = replace(self.made(data, spec, randomness), parameters=parts)
-        certificate = certified(recorded_now, history, before)
-        release = effects_release(data, self.items, *made[:2], certificate, made.directions)
-        # Tallies alone are pure: only the rounds need a delta.
-        part = self.delta / self.publications if made.plan.factors else 0.0
-        deltas = np.where(budgets > 0, part, 0.0)
-        return Batch(FactorModel(release, data, threads=self.threads), budgets, deltas)
-
-    @property
-    def _tally(self) -> Tally:
-        return Tally(
-            items=self.items,
-            families=self.families,
-            threshold=self.threshold,
-            unit=self.unit,
-            neighbours=self.neighbours,
-            threads=self.threads,
-        )
-
-    def _make(
-        self,
-        data: RatingsSource,
-        spec: PrivacySpec,
-        levels_of: LevelsOf,
-        randomness: Randomness,
-        before: Release | None,
-        progress: Progress,
-    ) -> _Made:
-        """Everything that draws noise, and what is concluded from it and from a release before."""
-        tally = self._tally
-        t = tally.declared_threshold(spec)
-        purse = self.purse(data, spec, levels_of, randomness)
-        plan = self._plan(purse)
-        batch = purse.tallies(plan.tallies)
-        tallies = added_up(batch, before, data.items)
-        known = features, effects = tally.estimates(data, tallies, spec, t)
-        directions = None if before is None else released_directions(before, data.items, effects)
-        if plan.factors:
-            start = first_directions(
-                effects, features, plan.factors, randomness.training, directions
-            )
-            voices = NoisyRounds(
-                data, effects, plan, purse, neighbours=self.neighbours, threads=self.threads
-            )
-            # Only this batch sings: its own counts tell how loud it is.
-            counts = np.maximum(np.add(*batch.votes()), 0.0)
-            found = voices.run(start, counts, randomness, progress)
-            directions = more_telling(found, directions)
-        return _Made(tallies, known, directions, plan)
-
-    def purse(
-        self, data: RatingsSource, spec: PrivacySpec, levels_of: LevelsOf, randomness: Randomness
-    ) -> RatingBudget | PersonBudget:
-        """What draws counts and tallies, and weighs records in the rounds."""
-        t = self._tally.declared_threshold(spec)
-        budget = Budget(levels_of, spec.typical_levels(), t, self.delta, self.publications)
-        kind = PersonBudget if self.unit == "person" else RatingBudget
-        return kind(self._tally, data, budget, randomness)
+        return super().checked(spec)
 
     def made(self, data: RatingsSource, spec: PrivacySpec, randomness: Randomness) -> Provenance:
         """What bears on the promise of a release."""
@@ -212,9 +129,9 @@ class Chorus:
             data=data,
             spec=spec,
             randomness=randomness,
-            threshold=self._tally.declared_threshold(spec),
+            threshold=self.t(spec),
             proven_up_to=LARGEST_EPSILON,
-            scheme="Chorus",
+            scheme=self.about.name,
             variant="whole table",
             unit=self.unit,
             neighbours=self.neighbours,
@@ -224,29 +141,113 @@ class Chorus:
             f"Gaussian on a grid of 2^-30, {randomness.grid_sampler}",
         )
 
-    def _plan(self, purse: RatingBudget | PersonBudget) -> Plan:
+    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Floats:
+        """What every record may spend in the next publication: secret."""
+        return spends.allowance(
+            spec.levels(data), self.t(spec), publications=self.publications, delta=self.delta
+        )
+
+    def publish_batch(
+        self,
+        data: Ratings,
+        spec: PrivacySpec,
+        spends: Spends,
+        before: Release | None,
+        run: Run,
+        *,
+        history: History | None = None,
+    ) -> Batch:
+        """One publication: every record with what its pair has left, at most its part of it."""
+        budgets = self.allowances(data, spec, spends)
+        learned = self._learn(data, spec, lambda _: budgets, run, before)
+        parts = {"publications": self.publications, "delta": self.delta}
+        made = replace(self.made(data, spec, run.randomness), parameters=parts)
+        certificate = certified(made, history, before)
+        release = self.concluded(learned.known, data, certificate, learned.directions)
+        # Tallies alone are pure: only the rounds need a delta.
+        part = self.delta / self.publications if learned.plan.factors else 0.0
+        deltas = np.where(budgets > 0, part, 0.0)
+        return Batch(FactorModel(release, data, compute=run.compute), budgets, deltas)
+
+    def budget(
+        self, data: RatingsSource, spec: PrivacySpec, levels_of: LevelsOf, run: Run
+    ) -> Budget:
+        """What draws counts and tallies, and weighs records in the rounds."""
+        allowance = Allowance(
+            data.items,
+            levels_of,
+            spec.typical_levels(),
+            self.t(spec),
+            self.delta,
+            self.publications,
+            self.neighbours,
+        )
+        return open_budget(data, allowance, self.unit, run)
+
+    def _learn(
+        self,
+        data: RatingsSource,
+        spec: PrivacySpec,
+        levels_of: LevelsOf,
+        run: Run,
+        before: Release | None = None,
+    ) -> _Learned:
+        """Everything that draws noise, and what is concluded from it and from a release before."""
+        budget = self.budget(data, spec, levels_of, run)
+        plan = self._plan(budget)
+        batch = budget.tallies(plan.tallies)
+        known = self.known(added_up(batch, before, data.items), data, spec)
+        effects = known.effects
+        directions = None if before is None else released_directions(before, data.items, effects)
+        if plan.factors:
+            start = first_directions(
+                effects, known.features, plan.factors, run.randomness.training, directions
+            )
+            rounds = prepare_rounds(
+                data, effects, plan, budget, neighbours=self.neighbours, run=run
+            )
+            # Only this batch is in the rounds: its own counts tell how strong they are.
+            found = rounds.run(start, np.maximum(np.add(*batch.votes()), 0.0))
+            directions = more_telling(found, directions)
+        return _Learned(known, directions, plan)
+
+    def _plan(self, budget: Budget) -> Plan:
         """Decide from noisy counts, before the rest is spent."""
         if self.factors != "auto":
             d = require_count("factors", self.factors, least=0)
             rounds = require_count("rounds", self.rounds)
-            return Plan(0.0, 0.35, d, rounds) if d else Plan(0.0, 1.0, 0, 0)
+            return Plan(0.0, TALLIES, d, rounds) if d else Plan(0.0, 1.0, 0, 0)
         # Who rated what is public under REPLACE: then counts cost nothing.
         paid = 0.0 if self.neighbours == Neighbours.REPLACE else PROBE
-        votes, noise = purse.probe(paid)
-        # The count of the item that a rating typically falls on, in units of the rounds' noise. A
-        # large catalogue with few ratings is mostly noise: what that alone may show is taken off.
-        by_chance = noise * (len(votes) + math.sqrt(_SQUARES * len(votes)))
-        total = max(float(votes.sum()), math.sqrt(noise * len(votes)), 1.0)
-        q = purse.mu * max(float((votes**2).sum()) - by_chance, 0.0) / total / purse.votes
-        if q < 45:
-            return Plan(paid, 1 - paid, 0, 0)
-        share = min(max(0.5 * (50 / q) ** (1 / 3), 0.1), 0.6)
-        d = int(min(max(round(0.6 * math.sqrt(q) - 1), 1), 32))
-        return Plan(paid, (1 - paid) * share, d, 8 if q >= 300 else 6)
+        votes, noise = budget.probe(paid)
+        return plan_for(signal(votes, noise, budget), paid)
 
 
-class _Made(NamedTuple):
-    tallies: Tallies
-    known: tuple[Features, Effects]
+def signal(counts: Floats, noise: float, budget: Budget) -> float:
+    """The count of the item that a rating typically falls on, in deviations of the rounds' noise.
+
+    From counts with noise of this variance. A large catalogue with few ratings is mostly noise:
+    what that alone may show is taken off.
+    """
+    by_chance = noise * (len(counts) + math.sqrt(_SQUARES * len(counts)))
+    total = max(float(counts.sum()), math.sqrt(noise * len(counts)), 1.0)
+    shown = max(float((counts**2).sum()) - by_chance, 0.0)
+    return budget.mu * shown / total / budget.vote_scale
+
+
+def plan_for(q: float, paid: float) -> Plan:
+    """The plan for a signal q: factors where there is enough of it, more of them for more.
+
+    docs/constants.md has the measurements behind these numbers.
+    """
+    if q < 45:
+        return Plan(paid, 1 - paid, 0, 0)
+    share = min(max(0.5 * (50 / q) ** (1 / 3), 0.1), 0.6)
+    d = int(min(max(round(0.6 * math.sqrt(q) - 1), 1), 32))
+    return Plan(paid, (1 - paid) * share, d, 8 if q >= 300 else 6)
+
+
+class _Learned(NamedTuple):
+    known: Known
     directions: Directions | None
     plan: Plan

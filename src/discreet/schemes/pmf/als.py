@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import Array
-from discreet.data.ratings import CSR, Ratings
+from discreet.data.csr import CSR
+from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.kernels.gradients import add_normal_product, squared_errors
 from discreet.kernels.least_squares import orthonormalise, solve_rows
 from discreet.kernels.threads import even_ranges, row_ranges, run_all, run_ranges, thread_count
 from discreet.progress import Progress
-from discreet.schemes.base import TracePoint
+from discreet.schemes.model import TracePoint
 
 
 def solve_side(

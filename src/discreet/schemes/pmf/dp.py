@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from discreet.arrays import Array
-from discreet.data.edges import require_inside
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -21,9 +20,8 @@ from discreet.errors import (
     require_nonnegative,
     require_positive,
 )
+from discreet.kernels.compute import Compute
 from discreet.kernels.gradients import project_rows
-from discreet.kernels.least_squares import solve_huber
-from discreet.kernels.threads import row_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
@@ -36,11 +34,16 @@ from discreet.privacy.personalise import (
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
-from discreet.schemes.base import FactorModel, TracePoint
+from discreet.schemes.base import About, Option, Run, option
+from discreet.schemes.catalogue import to_train_on
 from discreet.schemes.certificates import recorded
+from discreet.schemes.model import FactorModel, TracePoint
+from discreet.schemes.options import FACTORS, NEIGHBOURS, declared_threshold
 from discreet.schemes.pmf.als import alternate, solve_side
+from discreet.schemes.pmf.factors import DTYPES, factor_release, unit_ball_fold_in
 from discreet.schemes.pmf.gradient import GradientSteps, unit_rows
-from discreet.schemes.pmf.pmf import DTYPES, factor_release, over_catalogue, unit_ball_fold_in
+from discreet.schemes.pmf.huber import minimise_huber
+from discreet.schemes.pmf.pmf import GAMMA, INITIAL, LAMBDA, PASSES, SOLVER
 
 VARIANTS = ("printed", "stated", "repaired")
 
@@ -58,23 +61,37 @@ class DPPMF:
     50
     """
 
-    variant: str = "printed"
-    factors: int = 20
-    solver: str = "gradient"
+    about: ClassVar[About] = About(
+        name="DP-PMF",
+        promise="one epsilon for everybody; as printed unproven, repaired given people's factors",
+        personal=False,
+        audited=tuple({"factors": 2, "gamma": 0.5, "variant": v} for v in VARIANTS),
+    )
+    variant: str = option(
+        "printed",
+        Option(
+            "--variant",
+            "The paper's scheme as printed (default), as its theorem states, or repaired.",
+            metavar="printed|stated|repaired",
+        ),
+    )
+    factors: int = option(20, FACTORS)
+    solver: str = option("gradient", SOLVER)
     """How people's factors are trained: the paper's "gradient", or "als" and a projection."""
-    gamma: float = 50.0
-    k1: int = 50
-    k2: int = 50
-    lambda_u: float = 0.01
-    lambda_v: float | None = None
+    gamma: float = option(50.0, GAMMA)
+    k1: int = option(50, PASSES)
+    k2: int = option(50, Option("--k2", "Passes with noise (50; printed).", int))
+    lambda_u: float = option(0.01, LAMBDA)
+    lambda_v: float | None = option(None, LAMBDA)
     """0.01, but for `repaired` the least that leaves half of the budget: 1/(e^(t/2) - 1)."""
-    kappa: float | None = None
+    kappa: float | None = option(
+        None, Option("--kappa", "Slope of the Huber loss (repaired).", float)
+    )
     """Slope of the Huber loss (`repaired` only): a quarter of the scale by default."""
-    neighbours: Neighbours = Neighbours.ADD_REMOVE
-    initial: str = "signed"
+    neighbours: Neighbours = option(Neighbours.ADD_REMOVE, NEIGHBOURS)
+    initial: str = option("signed", INITIAL)
     dtype: str = "float32"
     items: Items | None = None
-    threads: int | None = None
 
     def fit(
         self,
@@ -82,6 +99,7 @@ class DPPMF:
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
+        compute: Compute = Compute(),
         progress: Progress = silent,
     ) -> FactorModel:
         """Train at one level for everybody: the smallest that the specification offers."""
@@ -93,14 +111,11 @@ class DPPMF:
                 "DP-PMF needs one level for everybody: give PrivacySpec.uniform(0.1), or a "
                 "specification that declares its smallest level (min_level)"
             )
-        data = over_catalogue(ratings, self.items)
-        require_inside(ratings, self.items)
+        data = to_train_on(ratings, self.items)
         spec.levels(data)  # refuses a level below the declared smallest
         t = float(spec.min_level)
-        return self._perturbed(data, data, t, t, spec, Randomness(seed), progress)
-
-    personal: ClassVar[bool] = False
-    """Whether every rating is served at its own level."""
+        run = Run(Randomness(seed), compute, progress)
+        return self._perturbed(data, data, t, t, spec, run)
 
     def check(self) -> None:
         """Refuse parameters that are out of range or do not go together."""
@@ -129,44 +144,43 @@ class DPPMF:
         t: float,
         chosen: Threshold,
         spec: PrivacySpec,
-        randomness: Randomness,
-        progress: Progress,
+        run: Run,
     ) -> FactorModel:
         """S2 on the records in `used`; the model knows everybody's own records in `data`."""
         centre = data.scale.middle if self.variant == "repaired" else 0.0
         # The non-private first phase; the printed scheme goes on from its item factors.
         steps = GradientSteps(
-            used, self.gamma, randomness.training, DTYPES[self.dtype], self.threads, centre
+            used,
+            self.gamma,
+            run.randomness.training,
+            DTYPES[self.dtype],
+            run.compute.threads,
+            centre,
         )
-        U, V, trace = self._people(used, steps, centre, randomness, progress)
+        U, V, trace = self._people(used, steps, centre, run)
         if self.variant == "printed":
             scale = self.sensitivity(data.scale) / t
             lambda_v = self.ridge(t)
-            V = steps.perturb(U, V, lambda_v, scale, self.k2, randomness, progress)
+            V = steps.perturb(U, V, lambda_v, scale, self.k2, run.randomness, run.progress)
             trace = tuple(steps.trace)
         elif self.variant == "stated":
-            V = self.minimise(used, U, t, randomness)
+            V = self.minimise(used, U, t, run)
         else:
-            V = self._minimise_huber(used, U, t, centre, randomness)
-        certificate = self.certificate(spec, chosen, randomness)
+            V = self.minimise_huber(used, U, t, run)
+        certificate = self.certificate(spec, chosen, run.randomness)
         fold_in = unit_ball_fold_in(data.scale, self.factors)
         release = factor_release(data, self.items, V, fold_in, certificate, mean=centre)
-        return FactorModel(release, data, U.astype(V.dtype, copy=False), trace, self.threads)
+        return FactorModel(release, data, U.astype(V.dtype, copy=False), trace, run.compute)
 
     def _people(
-        self,
-        used: Ratings,
-        steps: GradientSteps,
-        centre: float,
-        randomness: Randomness,
-        progress: Progress,
+        self, used: Ratings, steps: GradientSteps, centre: float, run: Run
     ) -> tuple[Array, Array, tuple[TracePoint, ...]]:
         if self.solver == "gradient":
             U, V = steps.start(self.factors, self.initial)
             lambda_v = 0.01 if self.lambda_v is None else self.lambda_v
-            U, V = steps.train(U, V, self.lambda_u, lambda_v, self.k1, progress)
+            U, V = steps.train(U, V, self.lambda_u, lambda_v, self.k1, run.progress)
             return U, V, tuple(steps.trace)
-        V = unit_rows(randomness.training, len(used.items), self.factors, self.initial)
+        V = unit_rows(run.randomness.training, len(used.items), self.factors, self.initial)
         U, V, trace = alternate(
             used,
             V.astype(DTYPES[self.dtype]),
@@ -174,8 +188,8 @@ class DPPMF:
             centre=centre,
             weighted=True,
             sweeps=10,
-            threads=self.threads,
-            progress=progress,
+            threads=run.compute.threads,
+            progress=run.progress,
         )
         project_rows(0, len(U), U)
         return U, V, trace
@@ -186,9 +200,10 @@ class DPPMF:
             return self.lambda_v
         return 1 / math.expm1(t / 2) if self.variant == "repaired" else 0.01
 
-    def minimise(self, used: Ratings, U: Array, t: float, randomness: Randomness) -> Array:
+    def minimise(self, used: Ratings, U: Array, t: float, run: Run) -> Array:
         """The exact minimiser of objective (7): a ridge regression per item, shifted by noise."""
-        eta = randomness.spherical(len(used.items), self.factors, self.sensitivity(used.scale) / t)
+        scale = self.sensitivity(used.scale) / t
+        eta = run.randomness.spherical(len(used.items), self.factors, scale)
         order = used.by_item
         return solve_side(
             order,
@@ -196,12 +211,10 @@ class DPPMF:
             U.astype(np.float64),
             self.ridge(t),
             linear=eta,
-            threads=thread_count(self.threads),
+            threads=run.compute.workers,
         )
 
-    def _minimise_huber(
-        self, used: Ratings, U: Array, t: float, centre: float, randomness: Randomness
-    ) -> Array:
+    def minimise_huber(self, used: Ratings, U: Array, t: float, run: Run) -> Array:
         """One record moves the gradient by at most kappa and log det of the Hessian by the rest."""
         ridge, kappa = self.ridge(t), self._slope(used.scale)
         left = t - math.log1p(1 / ridge)
@@ -213,28 +226,8 @@ class DPPMF:
         moved = kappa
         if self.neighbours == Neighbours.REPLACE:
             moved = min(2 * kappa, used.scale.span)
-        eta = randomness.spherical(len(used.items), self.factors, moved / left)
-        order, workers = used.by_item, thread_count(self.threads)
-        U64 = U.astype(np.float64)
-        project_rows(0, len(U64), U64)  # rounding to 32 bits may leave a row a hair outside
-        V, residual = np.empty_like(eta), np.empty(len(eta))
-        run_ranges(
-            solve_huber,
-            row_ranges(order.ptr, workers),
-            workers,
-            order.ptr,
-            order.cols,
-            order.values.astype(np.float64) - centre,
-            U64,
-            ridge,
-            kappa,
-            eta,
-            V,
-            residual,
-        )
-        if not residual.max() < 1e-9:
-            raise ArithmeticError("Newton's method did not reach the minimum of an item")
-        return V
+        eta = run.randomness.spherical(len(used.items), self.factors, moved / left)
+        return minimise_huber(used, U, eta, ridge, kappa, run.compute)
 
     def _slope(self, scale: RatingScale) -> float:
         return scale.span / 4 if self.kappa is None else self.kappa
@@ -258,13 +251,13 @@ class DPPMF:
             items=self.items,
             spec=spec,
             randomness=randomness,
-            scheme="PDP-PMF" if self.personal else "DP-PMF",
+            scheme=self.about.name,
             variant=self.variant,
             neighbours=self.neighbours,
             threshold=declared,
             threshold_rule="declared" if declared else f"{chosen} of the training levels",
-            personalisation="sample" if self.personal else "none: one level for everybody",
-            coins=self.personal,
+            personalisation="sample" if self.about.personal else "none: one level for everybody",
+            coins=self.about.personal,
             parameters=parameters,
             sampler="uniform direction times Gamma(d), in 64-bit floating point",
         )
@@ -276,7 +269,7 @@ class DPPMF:
             if chosen in DATA_THRESHOLDS:
                 return "paper-data-threshold"
             return "paper-repaired-replace" if replaced else "paper-repaired"
-        twice = replaced and self.personal  # for a replaced value the paper claims 2 epsilon
+        twice = replaced and self.about.personal  # for a replaced value the paper claims 2 epsilon
         return f"pdp-{self.variant}-replace" if twice else f"paper-{self.variant}"
 
 
@@ -288,10 +281,15 @@ class PDPPMF(DPPMF):
     0.5
     """
 
-    threshold: Threshold | None = None
+    about: ClassVar[About] = About(
+        name="PDP-PMF",
+        promise="every rating at its own epsilon by sampling; as printed unproven",
+        engines=("local", "spark"),
+        audited=({"factors": 2, "gamma": 0.5, "threshold": 1.0},),
+    )
+    threshold: Threshold | None = option(None, declared_threshold(*DATA_THRESHOLDS))
     """t: a number, or the paper's "mean" or "max" over the training levels, which are never
     proven. By default "mean" as in the paper; for `repaired` the largest level offered."""
-    personal: ClassVar[bool] = True
 
     def fit(
         self,
@@ -299,19 +297,19 @@ class PDPPMF(DPPMF):
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
+        compute: Compute = Compute(),
         progress: Progress = silent,
     ) -> FactorModel:
         """Train with each rating at its own level; without a specification, the table's column."""
         self.check()
         spec = require_spec(spec or PrivacySpec.column())
-        data = over_catalogue(ratings, self.items)
-        require_inside(ratings, self.items)
+        data = to_train_on(ratings, self.items)
         levels = spec.levels(data)
         threshold = self.chosen_threshold(spec)
         t = resolve_threshold(threshold, levels)
-        randomness = Randomness(seed)
-        used = sample(data, levels, t, randomness, threads=self.threads)
-        return self._perturbed(data, used, t, threshold, spec, randomness, progress)
+        run = Run(Randomness(seed), compute, progress)
+        used = sample(data, levels, t, run.randomness, threads=compute.threads)
+        return self._perturbed(data, used, t, threshold, spec, run)
 
     def check(self) -> None:
         """Refuse parameters that are out of range or do not go together."""

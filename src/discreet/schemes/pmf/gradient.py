@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.arrays import Array
-from discreet.data.ratings import CSR, Ratings
+from discreet.data.csr import CSR
+from discreet.data.ratings import Ratings
 from discreet.errors import DivergenceError
 from discreet.kernels.gradients import add_gradient, partition, project_rows
 from discreet.kernels.threads import even_ranges, record_ranges, run_all, run_ranges, thread_count
 from discreet.privacy.noise import Randomness
 from discreet.progress import Progress
-from discreet.schemes.base import TracePoint
+from discreet.schemes.model import TracePoint
 
 BATCH = 100_000
 """Ratings per mini-batch: with it, the paper's gamma = 50 reproduces the paper's results."""

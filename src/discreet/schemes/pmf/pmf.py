@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from discreet.arrays import Array
-from discreet.data.edges import require_inside
 from discreet.data.items import Items
-from discreet.data.ratings import Ratings, RatingsSource
-from discreet.data.scale import RatingScale
+from discreet.data.ratings import Ratings
 from discreet.errors import (
-    DataError,
     ParameterError,
     require_choice,
     require_count,
     require_nonnegative,
     require_positive,
 )
-from discreet.kernels.threads import thread_count
+from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.release.release import Release
-from discreet.release.scoring import FoldIn, typical_person
-from discreet.schemes.base import FactorModel, TracePoint
+from discreet.release.scoring import FoldIn
+from discreet.schemes.base import About, Option, Run, option
+from discreet.schemes.catalogue import to_train_on
 from discreet.schemes.certificates import recorded
+from discreet.schemes.model import FactorModel, TracePoint
+from discreet.schemes.options import FACTORS
 from discreet.schemes.pmf.als import alternate, low_centre, spectral_start
+from discreet.schemes.pmf.factors import DTYPES, factor_release, unit_ball_fold_in
 from discreet.schemes.pmf.gradient import GradientSteps, unit_rows
 from discreet.schemes.pmf.sgd import descend
-
-DTYPES = {"float32": np.float32, "float64": np.float64}
 
 
 class _Settings(NamedTuple):
@@ -57,7 +55,20 @@ USUAL = {
     "sgd": _Settings(0.04, 0.04, weighted=True, initial="spectral", gamma=0.025, passes=10),
     "gradient": _Settings(0.01, 0.01, weighted=False, initial="signed", gamma=50.0, passes=50),
 }
-"""What each solver takes where nothing else is said."""
+"""What each solver takes where nothing else is said: docs/constants.md."""
+SOLVER = Option(
+    "--solver",
+    "How factors are trained without noise (pmf: als by default; the paper's schemes: gradient).",
+    metavar="als|sgd|gradient",
+)
+GAMMA = Option("--gamma", "Learning rate (50; a step is gamma/|batch|), or of SGD (0.025).", float)
+PASSES = Option("--k1", "Passes without noise (50), passes of SGD or sweeps of ALS (10).", int)
+LAMBDA = Option("--lambda", "Regularisation of both sides (default: the scheme's own).", float)
+INITIAL = Option(
+    "--initial",
+    "What to start from: entries of unit rows, or the ratings' directions (PMF).",
+    metavar="signed|nonnegative|spectral",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,29 +84,41 @@ class PMF:
     8
     """
 
-    factors: int = 20
-    solver: str = "als"
-    lambda_u: float | None = None
+    about: ClassVar[About] = About(
+        name="PMF",
+        promise="no privacy: plain matrix factorisation, for comparisons",
+        units=(),
+        audited=({"factors": 2},),
+    )
+    factors: int = option(20, FACTORS)
+    solver: str = option("als", SOLVER)
+    lambda_u: float | None = option(None, LAMBDA)
     """Regularisation of people: by default 0.05 per rating for ALS, 0.04 per rating for SGD, 0.01
     for gradient steps."""
-    lambda_v: float | None = None
+    lambda_v: float | None = option(None, LAMBDA)
     """Regularisation of items: likewise."""
-    weighted: bool | None = None
+    weighted: bool | None = option(
+        None,
+        Option(
+            "--weighted/--unweighted",
+            "ALS: multiply regularisation by the row's count or not.",
+            bool,
+        ),
+    )
     """Whether a row's regularisation is multiplied by its number of ratings: a choice for ALS
     (default: yes), always so for SGD, never for gradient steps."""
-    sweeps: int = 10
+    sweeps: int = option(10, PASSES)
     """Of ALS."""
-    gamma: float | None = None
+    gamma: float | None = option(None, GAMMA)
     """The length of steps: 50 for gradient steps, over the number of ratings in a batch; 0.025 for
     the first of SGD, on any scale."""
-    passes: int | None = None
+    passes: int | None = option(None, PASSES)
     """Over all ratings: 50 of gradient steps, 10 of SGD."""
-    initial: str | None = None
+    initial: str | None = option(None, INITIAL)
     """What to start from: random unit rows with "signed" (the gradient steps' default) or
     "nonnegative" entries, or "spectral" (the others'), leading directions of the ratings."""
     dtype: str = "float32"
     items: Items | None = None
-    threads: int | None = None
 
     def fit(
         self,
@@ -103,45 +126,42 @@ class PMF:
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
+        compute: Compute = Compute(),
         progress: Progress = silent,
     ) -> FactorModel:
         """Train; a specification is accepted, for comparisons, and protects nobody."""
         del spec
         settings = self._settings()
-        data = over_catalogue(ratings, self.items)
-        require_inside(ratings, self.items)
-        randomness = Randomness(seed)
+        data = to_train_on(ratings, self.items)
+        run = Run(Randomness(seed), compute, progress)
         solve = {"als": self._by_als, "sgd": self._by_sgd, "gradient": self._by_gradient}
-        mean, U, V, trace = solve[self.solver](data, settings, randomness.training, progress)
+        mean, U, V, trace = solve[self.solver](data, settings, run)
         if self.solver == "gradient":
             ridge = unit_ball_fold_in(data.scale, self.factors)
         elif settings.weighted:
             ridge = FoldIn(0.0, settings.lambda_u)
         else:
             ridge = FoldIn(settings.lambda_u)
-        certificate = self._certificate(randomness)
+        certificate = self._certificate(run.randomness)
         release = factor_release(data, self.items, V, ridge, certificate, mean=mean)
-        return FactorModel(release, data, U, trace, self.threads)
+        return FactorModel(release, data, U, trace, compute)
 
-    def _by_als(
-        self, data: Ratings, settings: _Settings, rng: np.random.Generator, progress: Progress
-    ) -> _Trained:
+    def _by_als(self, data: Ratings, settings: _Settings, run: Run) -> _Trained:
         trained = alternate(
             data,
-            self._first_items(data, settings, rng),
+            self._first_items(data, settings, run),
             settings.ridges,
             weighted=settings.weighted,
             sweeps=self.sweeps,
-            threads=self.threads,
-            progress=progress,
+            threads=run.compute.threads,
+            progress=run.progress,
         )
         return _Trained(0.0, *trained)
 
-    def _by_sgd(
-        self, data: Ratings, settings: _Settings, rng: np.random.Generator, progress: Progress
-    ) -> _Trained:
+    def _by_sgd(self, data: Ratings, settings: _Settings, run: Run) -> _Trained:
+        rng = run.randomness.training
         centre, quarter = low_centre(data.scale), data.scale.span / 4
-        V = self._first_items(data, settings, rng)
+        V = self._first_items(data, settings, run)
         if (
             settings.initial == "spectral"
         ):  # everybody's first prediction is the middle of the scale
@@ -158,23 +178,23 @@ class PMF:
             passes=settings.passes,
             centre=centre,
             rng=rng,
-            threads=self.threads,
-            progress=progress,
+            threads=run.compute.threads,
+            progress=run.progress,
         )
         return _Trained(centre, U * V.dtype.type(quarter), V, trace)
 
-    def _by_gradient(
-        self, data: Ratings, settings: _Settings, rng: np.random.Generator, progress: Progress
-    ) -> _Trained:
-        steps = GradientSteps(data, settings.gamma, rng, DTYPES[self.dtype], self.threads)
+    def _by_gradient(self, data: Ratings, settings: _Settings, run: Run) -> _Trained:
+        steps = GradientSteps(
+            data, settings.gamma, run.randomness.training, DTYPES[self.dtype], run.compute.threads
+        )
         U, V = steps.start(self.factors, settings.initial)
-        U, V = steps.train(U, V, *settings.ridges, settings.passes, progress)
+        U, V = steps.train(U, V, *settings.ridges, settings.passes, run.progress)
         return _Trained(0.0, U, V, tuple(steps.trace))
 
-    def _first_items(self, data: Ratings, settings: _Settings, rng: np.random.Generator) -> Array:
-        dtype, workers = np.dtype(DTYPES[self.dtype]), thread_count(self.threads)
+    def _first_items(self, data: Ratings, settings: _Settings, run: Run) -> Array:
+        rng, dtype = run.randomness.training, np.dtype(DTYPES[self.dtype])
         if settings.initial == "spectral":
-            return spectral_start(data, self.factors, rng, dtype, workers)
+            return spectral_start(data, self.factors, rng, dtype, run.compute.workers)
         return unit_rows(rng, len(data.items), self.factors, settings.initial).astype(dtype)
 
     def _settings(self) -> _Settings:
@@ -204,7 +224,7 @@ class PMF:
             "pmf",
             items=self.items,
             randomness=randomness,
-            scheme="PMF",
+            scheme=self.about.name,
             variant=self.solver,
             threshold_rule="none",
             parameters={"factors": self.factors},
@@ -219,53 +239,3 @@ class _Trained(NamedTuple):
     U: Array
     V: Array
     trace: tuple[TracePoint, ...]
-
-
-def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
-    """The ratings over the public catalogue, if there is one, else over the items they name."""
-    if not isinstance(ratings, Ratings):
-        raise DataError(
-            f"ratings must be a Ratings table: got {type(ratings).__name__}; make one with "
-            "Ratings.from_frame(frame) or read_ratings(path)"
-        )
-    if not isinstance(items, Items | None):
-        raise DataError(
-            f"items must be an Items table: got {type(items).__name__}; make one with "
-            "Items.from_frame(frame) or read_items(path)"
-        )
-    return ratings if items is None else ratings.with_items(items.ids)
-
-
-def public_items(data: RatingsSource, items: Items | None) -> Items:
-    """The catalogue that a release lists: the public one, else the items of the table."""
-    return Items.from_frame(data.items.values.to_frame("item")) if items is None else items
-
-
-def unit_ball_fold_in(scale: RatingScale, d: int) -> FoldIn:
-    """For people with |u| <= 1: the ratio of the errors' variance to that of an entry of u.
-
-    An error has about 0.05 span^2 (0.8 on a scale of five stars), an entry of a unit row 1/d.
-    """
-    return FoldIn(ridge=0.05 * scale.span**2 * d)
-
-
-def factor_release(
-    data: RatingsSource,
-    items: Items | None,
-    V: Array,
-    fold_in: FoldIn,
-    certificate: Certificate,
-    *,
-    mean: float = 0.0,
-) -> Release:
-    """The release of a factorisation without item effects: r is predicted as mean + u . v."""
-    return Release(
-        items=public_items(data, items),
-        mean=mean,
-        item_effects=np.zeros(len(V)),
-        item_factors=V,
-        prior=typical_person(V, data.scale.middle - mean),
-        fold_in=fold_in,
-        scale=data.scale,
-        certificate=certificate,
-    )

@@ -16,7 +16,7 @@ from discreet.kernels.gradients import partition, shuffle, take_steps
 from discreet.kernels.sorting import take
 from discreet.kernels.threads import run_all, thread_count
 from discreet.progress import Progress
-from discreet.schemes.base import TracePoint
+from discreet.schemes.model import TracePoint
 from discreet.schemes.pmf.gradient import Side, diverged
 
 _MANY = 1 << 22

@@ -1,0 +1,137 @@
+"""The fitted model: factors of people and items in memory, and the release that may leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from discreet.arrays import Array
+from discreet.data.ratings import Ratings
+from discreet.errors import DataError
+from discreet.kernels.compute import Compute
+from discreet.release.release import Release
+from discreet.release.scoring import Own, People, fold_in, score_pairs
+
+
+class TracePoint(NamedTuple):
+    """One pass or sweep of training; the error is computed from secret ratings."""
+
+    phase: str
+    step: int
+    rmse: float
+
+
+@dataclass(frozen=True, eq=False)
+class FactorModel:
+    """Predicts mean + effect_j + u_i . v_j; only `release` may be shown to others."""
+
+    release: Release
+    ratings: Ratings = field(repr=False)
+    """The training table: secret."""
+    trained: Array | None = field(default=None, repr=False)
+    """Jointly trained user factors, a function of everybody's ratings: secret, and never used to
+    serve. None where a scheme has none: then people are folded in from their own ratings."""
+    trace: tuple[TracePoint, ...] = field(default=(), repr=False)
+    """How training went: secret."""
+    compute: Compute = field(default=Compute(), repr=False)
+
+    @cached_property
+    def people(self) -> People:
+        """Everybody of the training table as their own ratings show them: secret."""
+        return fold_in(
+            self.release.item_scores,
+            self._own_ratings(None),
+            self.release.fold_in,
+            self.compute.threads,
+        )
+
+    @property
+    def user_factors(self) -> Array:
+        """Jointly trained where there are such, else folded in: secret."""
+        return self.people.coefficients if self.trained is None else self.trained
+
+    def predict(
+        self, users: Any, items: Any, *, clip: bool = False, strict: bool = False
+    ) -> NDArray[np.float64]:
+        """One predicted rating per pair (users[k], items[k]).
+
+        The paper's schemes predict from jointly trained factors, as the paper does; someone
+        without training ratings gets the item's mean rating, an item without training ratings the
+        overall mean. The others predict from the release and each person's own ratings. Strict
+        mode names whoever and whatever is unknown. The paper does not clip.
+        """
+        if len(users) != len(items):
+            raise DataError(f"every user needs one item: got {len(users)} and {len(items)}")
+        user = self.ratings.users.rows(users, strict=strict)
+        item = self.ratings.items.rows(items, strict=strict)
+        return self.predict_rows(user, item, clip=clip)
+
+    def predict_ratings(self, test: Ratings, *, clip: bool = False) -> NDArray[np.float64]:
+        """`predict` for every pair of another table."""
+        user = self.ratings.users.rows(test.users.values)[test.user]
+        item = self.ratings.items.rows(test.items.values)[test.item]
+        return self.predict_rows(user, item, clip=clip)
+
+    def predict_rows(
+        self, user: NDArray[np.int32], item: NDArray[np.int32], *, clip: bool = False
+    ) -> NDArray[np.float64]:
+        """`predict` for the row numbers of this model's own table; -1 is unknown."""
+        # -1 reads the last row, whose product is then replaced by the fallback.
+        if self.trained is None:
+            predicted = score_pairs(
+                self.release.item_scores, self.people, user, item, self.compute.threads
+            )
+            typical = self.release.typical_scores[item]
+            predicted = np.where(user >= 0, predicted, typical)
+            predicted = np.where(item >= 0, predicted, self.release.mean)
+        else:
+            item_means, overall, known_user, known_item = self._training_means
+            everybody = People(self.trained, (), ())
+            item_scores = self.release.item_scores._replace(families=())
+            predicted = score_pairs(item_scores, everybody, user, item, self.compute.threads)
+            predicted = np.where((user >= 0) & known_user[user], predicted, item_means[item])
+            predicted = np.where((item >= 0) & known_item[item], predicted, overall)
+        return self.release.scale.clip(predicted) if clip else predicted
+
+    def recommend(
+        self, users: Any = None, n: int = 10, *, exclude_rated: bool = True, strict: bool = False
+    ) -> pl.DataFrame:
+        """The n best items for each user (all users by default): frame user, item, rank, score.
+
+        Each person's list is folded in from their own ratings and the release alone; someone
+        unknown gets the list of a person without ratings, unless strict.
+        """
+        known = self.ratings.users
+        rows = None if users is None else known.rows(users, strict=strict)
+        ids = known.values if users is None else pl.Series("user", list(users))
+        table = self.release.recommend_rows(
+            self._own_ratings(rows), n, exclude_rated=exclude_rated, threads=self.compute.threads
+        )
+        return table.select(ids.gather(table["person"]).alias("user"), "item", "rank", "score")
+
+    def _own_ratings(self, rows: NDArray[np.int32] | None) -> Own:
+        """These people's own ratings, or everybody's; none for somebody unknown (-1)."""
+        order = self.ratings.by_user
+        if rows is None:
+            return Own(order.ptr, order.cols, order.values)
+        counts = np.where(rows >= 0, np.diff(order.ptr)[rows], 0)
+        ptr = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(counts, out=ptr[1:])
+        starts = np.repeat(order.ptr[rows] - ptr[:-1], counts)
+        records = starts + np.arange(ptr[-1])
+        return Own(ptr, order.cols[records], order.values[records])
+
+    @cached_property
+    def _training_means(self) -> tuple[Array, float, Array, Array]:
+        """Item means, overall mean, and who and what has training ratings: all secret."""
+        data = self.ratings
+        overall = float(np.mean(data.rating, dtype=np.float64))
+        counts = np.bincount(data.item, minlength=len(data.items))
+        sums = np.bincount(data.item, weights=data.rating, minlength=len(data.items))
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+        return means, overall, np.diff(data.by_user.ptr) > 0, counts > 0

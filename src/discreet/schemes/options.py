@@ -1,0 +1,49 @@
+"""Options that several schemes have, said once each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.privacy.personalise import DATA_THRESHOLDS
+from discreet.privacy.provenance import Neighbours
+from discreet.schemes.base import Option
+
+
+def _neighbours(word: str) -> Neighbours:
+    if word not in tuple(Neighbours):
+        raise ParameterError(f"--neighbours must be 'add/remove' or 'replace': got {word!r}")
+    return Neighbours(word)
+
+
+def _threshold(word: str) -> Any:
+    if word in DATA_THRESHOLDS:
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        raise ParameterError(
+            f"--threshold must be a number or 'mean' or 'max': got {word!r}"
+        ) from None
+
+
+def declared_threshold(*words: str) -> Option:
+    """t on a command line: a number, or one of these words."""
+    more = f", or the paper's {' or '.join(map(repr, words))}, never proven" if words else ""
+    return Option(
+        "--threshold", f"t: a declared number{more}.", str, "T", read=_threshold, words=words
+    )
+
+
+NEIGHBOURS = Option(
+    "--neighbours", "Which data sets must look alike.", str, "add/remove|replace", read=_neighbours
+)
+FAMILIES = Option(
+    "--family",
+    "A column of the item table that holds families, such as series or author (default: cut out of "
+    "the titles). May be repeated.",
+    list,
+    "COLUMN",
+    read=tuple,
+)
+FACTORS = Option("--factors", "Number of factors d.", int, short="-d")

@@ -1,0 +1,129 @@
+"""Votes: every rating adds to its item's votes against and in favour, as much as its level allows.
+
+The exact votes are integers and secret. What is released are tallies: votes with noise, added once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Floats, Integers
+from discreet.data.ids import Ids
+from discreet.data.ratings import Ratings
+from discreet.data.source import RatingsSource
+from discreet.kernels.compute import Compute
+from discreet.privacy.fixedpoint import ONE_VOTE, rounded_up
+from discreet.privacy.noise import Randomness
+from discreet.privacy.personalise import (
+    inclusion_probability,
+    keep_records,
+    levelled,
+    share_among_own,
+    weigh,
+)
+from discreet.privacy.provenance import Neighbours
+from discreet.release.release import Release
+from discreet.release.tallies import Tallies
+from discreet.schemes.base import Run
+
+LevelsOf = Callable[[Ratings], Floats]
+"""Some records' levels, or what is left of them."""
+PERSON_VOTES = 256
+"""Of a whole person: somebody with as many ratings gives each a vote, as a rating would have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ballot:
+    """How records vote: each with a weight that its own level decides, or its person's.
+
+    With t the largest level that counts, w = min(1, epsilon/t); or the record is kept whole, with
+    the probability that gives it epsilon, or not at all ("sample").
+    """
+
+    catalogue: Ids
+    levels_of: LevelsOf
+    t: float
+    unit: str
+    personalisation: str
+    randomness: Randomness
+    compute: Compute
+
+    @property
+    def whole(self) -> int:
+        """How many votes one unit of protection has."""
+        return PERSON_VOTES if self.unit == "person" else 1
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Some people's records over the catalogue, with the level that counts for each."""
+        return levelled(part, self.levels_of(part), self.unit, self.catalogue)
+
+    def weights(self, counted: Ratings) -> NDArray[np.int32]:
+        """Each counted record's weight, on the grid of votes.
+
+        A whole person has PERSON_VOTES votes, shared among the person's records.
+        """
+        levels, t = counted.epsilon, self.t
+        assert levels is not None
+        if self.unit == "person":
+            return share_among_own(counted, np.minimum(1.0, levels / t), self.whole, norm=1)
+        if self.personalisation == "weigh":
+            return weigh(levels, t)
+        chance = inclusion_probability(levels, t)
+        kept = keep_records(counted, chance, self.randomness, threads=self.compute.threads)
+        return np.where(kept, np.int32(ONE_VOTE), np.int32(0))
+
+    def votes(self, counted: Ratings) -> Integers:
+        """What some people's counted records add to the votes."""
+        return count_votes(counted, self.weights(counted), self.compute)
+
+
+def exact_votes(source: RatingsSource, ballot: Ballot) -> Integers:
+    """Exact votes against and in favour of every item of the catalogue: secret."""
+    if ballot.personalisation == "sample":
+        ballot.randomness.key("sample")  # drawn once, before any set of people asks for it
+    return source.map_parts(ballot.counted).sum(ballot.votes, (2, len(ballot.catalogue)))
+
+
+def count_votes(
+    data: Ratings, weights: NDArray[np.int32], compute: Compute = Compute()
+) -> Integers:
+    """Integer votes (against, in favour) per item: secret, exact, the same in any order.
+
+    A record adds w (hi - r)/(hi - lo) to the first and w (r - lo)/(hi - lo) to the second: it moves
+    the two by exactly its weight in L1.
+    """
+    scale = data.scale.lo, data.scale.span
+    return compute.sums.votes(data.item, data.rating, weights, scale, len(data.items))
+
+
+def noisy_tallies(
+    votes: Integers, t: float, run: Run, *, neighbours: Neighbours, whole: int = 1
+) -> Tallies:
+    """The mechanism: discrete Laplace noise of scale whole/t on every item there is."""
+    # Rounded up: a hair more noise, never less.
+    scale = rounded_up(whole * ONE_VOTE / Fraction(t))
+    against, in_favour = votes
+    variance = np.full(len(against), 2 * (scale / ONE_VOTE) ** 2)
+    threads = run.compute.threads
+    if neighbours == Neighbours.REPLACE:
+        noisy = run.randomness.add_laplace(in_favour, scale, threads=threads)
+        return Tallies(against + in_favour - noisy, noisy, variance, shared_noise=True)
+    against, in_favour = run.randomness.add_laplace(votes, scale, threads=threads)
+    return Tallies(against, in_favour, variance)
+
+
+def added_up(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
+    """A batch and what was released before, over a catalogue that may have grown since."""
+    if before is None or before.tallies is None:
+        return batch
+    return before.tallies.over(before.item_ids, catalogue) + batch
+
+
+def weight_ratio(weights: Floats) -> float:
+    """E[w^2]/E[w]: how much chance a weighted count carries."""
+    return float((weights**2).mean() / weights.mean())

@@ -1,0 +1,149 @@
+"""What Tally and Chorus have in common: declared thresholds, item effects, people folded in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.data.features import Features, encode
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.data.source import RatingsSource
+from discreet.errors import ParameterError, require_choice, require_positive
+from discreet.kernels.compute import Compute
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.provenance import Neighbours
+from discreet.privacy.spec import PrivacySpec, require_spec
+from discreet.progress import Progress, silent
+from discreet.release.release import Release
+from discreet.release.scoring import FoldIn
+from discreet.release.tallies import Tallies
+from discreet.schemes.base import Option, option
+from discreet.schemes.catalogue import over_catalogue, public_items, to_train_on
+from discreet.schemes.effects import Directions, Effects, design, estimate
+from discreet.schemes.model import FactorModel
+from discreet.schemes.options import FAMILIES, NEIGHBOURS, declared_threshold
+from discreet.schemes.votes import weight_ratio
+
+UNITS = ("rating", "person")
+UNIT = Option(
+    "--unit",
+    "What is protected: one rating (default), or all of a person's.",
+    metavar="rating|person",
+)
+
+
+class Known(NamedTuple):
+    """What is concluded from noisy votes and from public values: all of it may be released."""
+
+    tallies: Tallies
+    features: Features
+    effects: Effects
+
+
+@dataclass(frozen=True, kw_only=True)
+class VotingScheme(ABC):
+    """Item effects from noisy tallies of votes; people are folded in from their own ratings."""
+
+    items: Items | None = None
+    """The public catalogue; without one, the list of rated items is assumed to be public."""
+    families: tuple[str, ...] | None = option(None, FAMILIES)
+    """Columns that hold families (series, author, brand); by default cut out of the titles."""
+    threshold: float | None = option(None, declared_threshold())
+    """t, declared: by default the largest level offered, which is also the best choice."""
+    unit: str = option("rating", UNIT)
+    """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
+    that the person gave to any of them."""
+    neighbours: Neighbours = option(Neighbours.ADD_REMOVE, NEIGHBOURS)
+
+    def fit(
+        self,
+        ratings: Ratings,
+        spec: PrivacySpec | None = None,
+        *,
+        seed: int | None = None,
+        compute: Compute = Compute(),
+        progress: Progress = silent,
+    ) -> FactorModel:
+        """Make a release of the ratings; without a specification, by the table's epsilon column."""
+        spec = self.checked(spec)
+        data = to_train_on(ratings, self.items)
+        # A rating's level is its own; a person's may be on a record that is dropped.
+        whole = ratings.over(data.items) if self.unit == "person" else data
+        release = self.release(whole, spec, seed=seed, compute=compute, progress=progress)
+        return FactorModel(release, data, compute=compute)
+
+    @abstractmethod
+    def release(
+        self,
+        data: RatingsSource,
+        spec: PrivacySpec,
+        *,
+        seed: int | None = None,
+        compute: Compute = Compute(),
+        progress: Progress = silent,
+    ) -> Release:
+        """The release alone, of ratings counted over the catalogue, wherever they are."""
+
+    def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
+        """The specification, and the ratings over the catalogue; there may be none."""
+        return self.checked(spec), over_catalogue(ratings, self.items)
+
+    def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
+        """The specification (by default the table's epsilon column), if all parameters are fit."""
+        require_choice("neighbours", self.neighbours, tuple(Neighbours))
+        require_choice("unit", self.unit, UNITS)
+        if self.unit == "person" and self.neighbours == Neighbours.REPLACE:
+            raise ParameterError("unit='person' goes with add/remove neighbours and 'weigh' only")
+        if isinstance(self.threshold, str):
+            raise ParameterError(
+                f"Tally's threshold is a declared number, or None for the largest level offered: "
+                f"got {self.threshold!r}, which would be computed from the ratings"
+            )
+        return require_spec(spec or PrivacySpec.column())
+
+    def t(self, spec: PrivacySpec) -> float:
+        """t as it was declared, never computed from the ratings."""
+        if self.threshold is None:
+            return spec.max_level
+        return require_positive("threshold", self.threshold)
+
+    def known(
+        self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec, *, weighed: bool = True
+    ) -> Known:
+        """What the tallies say of the items, with what is publicly known of them.
+
+        `weighed` tells whether ratings were counted with weights of their own: then the declared
+        levels say how much chance a count carries.
+        """
+        features = encode(self.items, len(tallies), self.families)
+        weights = np.minimum(1.0, spec.typical_levels() / self.t(spec))
+        ratio = weight_ratio(weights) if weighed and self.unit == "rating" else 1.0
+        return Known(tallies, features, estimate(tallies, data.scale, features, ratio))
+
+    def concluded(
+        self,
+        known: Known,
+        data: RatingsSource,
+        certificate: Certificate,
+        directions: Directions | None = None,
+    ) -> Release:
+        """The release of item effects, and of hidden directions where there are any."""
+        tallies, features, effects = known
+        names, matrix, ridge = design(effects, data.scale, features, directions)
+        return Release(
+            items=public_items(data, self.items),
+            mean=effects.mean,
+            item_effects=effects.item_effects,
+            item_factors=matrix,
+            prior=np.zeros(matrix.shape[1]),
+            fold_in=FoldIn(ridge),
+            scale=data.scale,
+            certificate=certificate,
+            factor_names=names,
+            families=features.families,
+            tallies=tallies,
+        )
