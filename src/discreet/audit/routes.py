@@ -16,12 +16,14 @@ from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import silent
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
+from discreet.schemes.base import Standing
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
@@ -97,9 +99,10 @@ class ThroughBatches:
         releases: list[Release] = []
         for number in range(self.times):
             before = releases[-1] if releases else None
-            batch = self.scheme.publish_batch(
-                table, spec, spends, before, Randomness(None, run=number), silent
-            )
+            history = History(release=number + 1, generation="")
+            standing = Standing(spends, before, history, run=number)
+            randomness = Randomness(None, run=number)
+            batch = self.scheme.publish_batch(table, spec, standing, randomness, silent)
             counted = np.where(batch.epsilons > 0, levels, spends.level)
             spends = Spends(counted, spends.epsilon + batch.epsilons, spends.delta + batch.deltas)
             releases.append(batch.model.release)

@@ -153,6 +153,20 @@ class FactorModel:
         return means, overall, np.diff(data.by_user.ptr) > 0, counts > 0
 
 
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where a ledger stands before a publication: what was spent and released up to now."""
+
+    spends: Spends = field(repr=False)
+    """What the pair of each record of the table has spent: secret."""
+    before: Release | None
+    """The release to add to, if there was one."""
+    history: History
+    """Of the ledger, up to the next release."""
+    run: int
+    """The number of this publication's randomness: with one seed, each still draws its own."""
+
+
 class Batch(NamedTuple):
     """What one publication made, and what it costs every record of the table."""
 
@@ -191,12 +205,9 @@ class Publishing(Protocol):
         self,
         data: Ratings,
         spec: PrivacySpec,
-        spends: Spends,
-        before: Release | None,
+        standing: Standing,
         randomness: Randomness,
         progress: Progress,
-        *,
-        history: History | None = None,
     ) -> Batch:
         """The next release, from what every pair has left and from the release before."""
         ...

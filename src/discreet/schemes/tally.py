@@ -20,7 +20,6 @@ from discreet.kernels.sums import add_votes
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.fixedpoint import rounded_up
-from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
@@ -36,7 +35,7 @@ from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import ONE_VOTE, Tallies
-from discreet.schemes.base import Batch, FactorModel
+from discreet.schemes.base import Batch, FactorModel, Standing
 from discreet.schemes.certificates import certified, recorded
 from discreet.schemes.effects import Directions, Effects, design, estimate
 from discreet.schemes.pmf.pmf import over_catalogue, public_items
@@ -229,20 +228,18 @@ class Tally:
         self,
         data: Ratings,
         spec: PrivacySpec,
-        spends: Spends,
-        before: Release | None,
+        standing: Standing,
         randomness: Randomness,
         progress: Progress,
-        *,
-        history: History | None = None,
     ) -> Batch:
         """One publication: every pair is counted once, and again only if its level was raised."""
         del progress
-        t, budgets = self.declared_threshold(spec), self.allowances(data, spec, spends)
+        before, t = standing.before, self.declared_threshold(spec)
+        budgets = self.allowances(data, spec, standing.spends)
         units = self.units(data, budgets, t, randomness)
         votes = np.stack(count_votes(data, units, self.threads))
         tallies = added_up(self.noisy_tallies(votes, t, randomness), before, data.items)
-        certificate = certified(self.made(data, spec, t, randomness), history, before)
+        certificate = certified(self.made(data, spec, t, randomness), standing.history, before)
         release = self.concluded(data, tallies, spec, t, certificate)
         weighed = self.personalisation == "weigh"
         costs = units.astype(np.float64) * (t / ONE_VOTE) if weighed else np.minimum(budgets, t)

@@ -15,7 +15,6 @@ from discreet.data.items import Items
 from discreet.data.ratings import Ratings, RatingsSource
 from discreet.errors import ParameterError, require_count
 from discreet.privacy.fixedpoint import GRID_DELTA, LARGEST_EPSILON, SMALLEST_DELTA
-from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours, Provenance
@@ -23,7 +22,7 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
-from discreet.schemes.base import Batch, FactorModel
+from discreet.schemes.base import Batch, FactorModel, Standing
 from discreet.schemes.certificates import certified, recorded
 from discreet.schemes.chorus.budget import Budget, LevelsOf, PersonBudget, Plan, RatingBudget
 from discreet.schemes.chorus.directions import first_directions, more_telling, released_directions
@@ -131,19 +130,16 @@ class Chorus:
         self,
         data: Ratings,
         spec: PrivacySpec,
-        spends: Spends,
-        before: Release | None,
+        standing: Standing,
         randomness: Randomness,
         progress: Progress,
-        *,
-        history: History | None = None,
     ) -> Batch:
         """One publication: every record with what its pair has left, at most its part of it."""
-        budgets = self.allowances(data, spec, spends)
+        before, budgets = standing.before, self.allowances(data, spec, standing.spends)
         made = self._make(data, spec, lambda _: budgets, randomness, before, progress)
         parts = {"publications": self.publications, "delta": self.delta}
         recorded_now = replace(self.made(data, spec, randomness), parameters=parts)
-        certificate = certified(recorded_now, history, before)
+        certificate = certified(recorded_now, standing.history, before)
         release = effects_release(data, self.items, *made[:2], certificate, made.directions)
         # Tallies alone are pure: only the rounds need a delta.
         part = self.delta / self.publications if made.plan.factors else 0.0
