@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.privacy.spec import PrivacySpec as PrivacySpec
     from discreet.privacy.theorems import Status as Status
     from discreet.privacy.theorems import Theorem as Theorem
-    from discreet.publishing.file_ledger import Ledger as Ledger
+    from discreet.publishing.file_ledger import FileLedger as FileLedger
     from discreet.publishing.publish import publish as publish
     from discreet.readers.club import cinema_club as cinema_club
     from discreet.readers.datasets import load_items as load_items
@@ -54,8 +54,8 @@ _HOMES = {
     "Compute": "kernels.compute",
     "DPPMF": "schemes.pmf.dp",
     "DiscreetError": "errors",
+    "FileLedger": "publishing.file_ledger",
     "Items": "data.items",
-    "Ledger": "publishing.file_ledger",
     "Neighbours": "privacy.provenance",
     "PDPPMF": "schemes.pmf.dp",
     "PMF": "schemes.pmf.pmf",

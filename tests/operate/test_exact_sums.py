@@ -1,5 +1,6 @@
 """What the publisher sums up of the database: a rating moves it by its own level at most."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.errors import DataError
 from discreet.operate.imports import add_items, add_ratings, offered
-from discreet.operate.releases import Snapshot, declared_scheme, read_snapshot
-from discreet.privacy.fixedpoint import ONE_VOTE
+from discreet.operate.releases import declared_scheme
+from discreet.operate.snapshot import Snapshot, read_snapshot
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
+from discreet.release.tallies import ONE_VOTE
 from discreet.schemes.base import Run
 from tests.databases import films
 
@@ -23,9 +25,9 @@ from tests.databases import films
 def exact_tallies(snapshot: Snapshot, scheme: Any, kept: Any, t: float) -> Any:
     """The votes that a publication adds, without the noise."""
     data = snapshot.ratings.subset(kept)
-    spends = Spends(*(column[kept] for column in snapshot.spends))
-    spec = PrivacySpec.column(max_level=t)
-    batch = scheme.publish_batch(data, spec, spends, None, Run(Randomness(0)))
+    spends = Spends(*(column[kept] for column in snapshot.standing.spends))
+    spec, standing = PrivacySpec.column(max_level=t), replace(snapshot.standing, spends=spends)
+    batch = scheme.publish_batch(data, spec, standing, Run(Randomness(0)))
     tallies = batch.model.release.tallies
     return np.stack([tallies.against, tallies.in_favour])
 

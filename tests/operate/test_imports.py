@@ -15,7 +15,7 @@ from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, establish
 from discreet.errors import DataError, DiscreetError
 from discreet.operate.imports import Imported, add_items, add_ratings
-from discreet.operate.releases import read_snapshot
+from discreet.operate.snapshot import read_snapshot
 from discreet.readers.tables import read_ratings
 from tests.databases import filled, films
 

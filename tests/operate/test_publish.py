@@ -19,7 +19,7 @@ from discreet.operate.imports import add_items, add_ratings
 from discreet.operate.releases import preview, publish
 from discreet.privacy.provenance import Provenance
 from discreet.privacy.spec import PrivacySpec
-from discreet.publishing.file_ledger import Ledger
+from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.publish import publish as publish_to_folder
 from discreet.release.release import ITEMS, MODEL, Release
 from discreet.schemes.tally import Tally
@@ -49,7 +49,10 @@ def test_it_equals_publishing_with_a_ledger_file(
     declared = filled(database, small.subset(small.user < 25))
     table = small.to_frame().with_columns(pl.col("item").cast(pl.String)).drop("timestamp")
     twin = Ratings.from_frame(table)
-    book, spec = Ledger(tmp_path / "ledger.db"), PrivacySpec.column(default=declared.usual_level)
+    book, spec = (
+        FileLedger(tmp_path / "ledger.db"),
+        PrivacySpec.column(default=declared.usual_level),
+    )
     for people_so_far in (25, 40):
         add_ratings(database, declared, small.subset(small.user < people_so_far))
         publish(database, declared, seed=3)

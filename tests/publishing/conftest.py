@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.publishing.file_ledger import Ledger
+from discreet.publishing.file_ledger import FileLedger
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    return Ledger(tmp_path / "ledger.db")
+def ledger(tmp_path: Path) -> FileLedger:
+    return FileLedger(tmp_path / "ledger.db")

@@ -6,7 +6,7 @@ import pytest
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.privacy.noise import Randomness
-from discreet.publishing.file_ledger import Ledger
+from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
 from discreet.schemes.base import Publishing
@@ -16,7 +16,9 @@ ITEMS = Items.from_frame(pl.DataFrame({"item": range(100, 130)}))
 TALLY = Tally(items=ITEMS)
 
 
-def put(ledger: Ledger, ratings: Ratings, scheme: Publishing = TALLY, **more: object) -> Release:
+def put(
+    ledger: FileLedger, ratings: Ratings, scheme: Publishing = TALLY, **more: object
+) -> Release:
     out = ledger.path.parent / "release"
     return publish(scheme, ratings, None, out=out, ledger=ledger, **more).release  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError
 from discreet.privacy.beside import place_of, same_place
 from discreet.privacy.history import Restore
-from discreet.publishing.file_ledger import VISIBLE, Ledger
+from discreet.publishing.file_ledger import VISIBLE, FileLedger
 from tests.publishing.ledgers import put
 
 
@@ -27,8 +27,8 @@ def club(tmp_path: Path) -> Path:
     return tmp_path / "club"
 
 
-def opened(folder: Path) -> Ledger:
-    return Ledger(folder / "ledger.db")
+def opened(folder: Path) -> FileLedger:
+    return FileLedger(folder / "ledger.db")
 
 
 def early(ratings: Ratings) -> Ratings:
@@ -123,7 +123,7 @@ from pathlib import Path
 from discreet.privacy.beside import Beside
 from tests.conftest import random_ratings
 from tests.publishing.ledgers import put
-from discreet import Ledger
+from discreet import FileLedger
 moment, method = sys.argv[2].split(" ")
 before = getattr(Beside, method)
 def killed(*words):
@@ -131,7 +131,7 @@ def killed(*words):
         before(*words)
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(Beside, method, killed)
-put(Ledger(Path(sys.argv[1]) / "ledger.db"), random_ratings(40, 30, 400, seed=1))
+put(FileLedger(Path(sys.argv[1]) / "ledger.db"), random_ratings(40, 30, 400, seed=1))
 """
 BEGUN, ANNOUNCED, COMMITTED = "before show", "after show", "before settle"
 

@@ -10,12 +10,13 @@ import pytest
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError, OutputError, ParameterError
-from discreet.privacy.fixedpoint import ONE_VOTE
+from discreet.privacy.lifetime import Costs
 from discreet.privacy.personalise import weigh
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.publishing.file_ledger import VISIBLE, Ledger
+from discreet.publishing.file_ledger import VISIBLE, FileLedger
 from discreet.publishing.publish import publish
+from discreet.release.tallies import ONE_VOTE
 from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import count_votes
@@ -27,7 +28,7 @@ def table(*rows: tuple[str, int, float, float]) -> Ratings:
     return Ratings.from_frame(pl.DataFrame(rows, schema=columns, orient="row"))
 
 
-def test_a_ledger_is_readable_by_its_owner_alone(ledger: Ledger, small: Ratings) -> None:
+def test_a_ledger_is_readable_by_its_owner_alone(ledger: FileLedger, small: Ratings) -> None:
     put(ledger, small)
     for path in ledger.path.parent.glob("ledger.db*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -36,7 +37,7 @@ def test_a_ledger_is_readable_by_its_owner_alone(ledger: Ledger, small: Ratings)
 
 
 def test_a_new_release_adds_the_votes_of_new_ratings_only(
-    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+    ledger: FileLedger, small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_noise(monkeypatch)
     early = small.subset(np.arange(len(small)) % 2 == 0)
@@ -54,7 +55,7 @@ def test_a_new_release_adds_the_votes_of_new_ratings_only(
 
 
 def test_nothing_is_counted_twice_however_often_it_is_published(
-    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+    ledger: FileLedger, small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_noise(monkeypatch)
     first = put(ledger, small)
@@ -67,7 +68,9 @@ def test_nothing_is_counted_twice_however_often_it_is_published(
     assert [r.state for r in ledger.releases()] == [VISIBLE] * 4
 
 
-def test_a_level_above_t_still_votes_once(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_above_t_still_votes_once(
+    ledger: FileLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     no_noise(monkeypatch)
     ratings = table(("a", 101, 5, 0.9))
     scheme = Tally(items=ITEMS, threshold=0.3)
@@ -79,7 +82,7 @@ def test_a_level_above_t_still_votes_once(ledger: Ledger, monkeypatch: pytest.Mo
 
 
 def test_a_changed_rating_has_only_what_its_pair_has_left(
-    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    ledger: FileLedger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_noise(monkeypatch)
     put(ledger, table(("a", 101, 5, 0.2)))
@@ -95,14 +98,14 @@ def test_a_changed_rating_has_only_what_its_pair_has_left(
     assert ledger.spends(table(("a", 101, 1, 0.5))).epsilon[0] <= 0.5
 
 
-def test_deleting_a_rating_gives_no_budget_back(ledger: Ledger) -> None:
+def test_deleting_a_rating_gives_no_budget_back(ledger: FileLedger) -> None:
     ratings = table(("a", 101, 5, 0.2), ("b", 101, 5, 0.2))
     put(ledger, ratings)
     put(ledger, table(("b", 101, 5, 0.2)))
     assert not ledger.spends(ratings).raised(np.full(2, 0.2)).any()
 
 
-def test_the_catalogue_may_grow_and_not_shrink(ledger: Ledger, small: Ratings) -> None:
+def test_the_catalogue_may_grow_and_not_shrink(ledger: FileLedger, small: Ratings) -> None:
     first = put(ledger, small)
     more = Items.from_frame(pl.DataFrame({"item": range(95, 140)}))
     second = put(ledger, small, Tally(items=more))
@@ -117,20 +120,22 @@ def test_the_catalogue_may_grow_and_not_shrink(ledger: Ledger, small: Ratings) -
 
 
 def test_sampling_spends_the_same_whether_a_record_is_kept_or_not(
-    ledger: Ledger, small: Ratings
+    ledger: FileLedger, small: Ratings
 ) -> None:
     put(ledger, small, Tally(items=ITEMS, personalisation="sample"))
     np.testing.assert_allclose(ledger.spends(small).epsilon, PrivacySpec.column().levels(small))
 
 
-def test_the_certificate_speaks_of_all_releases_together(ledger: Ledger, small: Ratings) -> None:
+def test_the_certificate_speaks_of_all_releases_together(
+    ledger: FileLedger, small: Ratings
+) -> None:
     certificate = put(ledger, small).certificate
     assert "all releases that share the ledger" in certificate.statement
     assert certificate.status == "proven"
 
 
 def test_a_certificate_promises_no_more_than_the_releases_it_adds_to(
-    ledger: Ledger, small: Ratings
+    ledger: FileLedger, small: Ratings
 ) -> None:
     first = put(ledger, small, seed=1).certificate
     assert first.entropy == "seeded: protects nobody"
@@ -140,7 +145,7 @@ def test_a_certificate_promises_no_more_than_the_releases_it_adds_to(
 
 
 def test_a_missing_catalogue_and_coins_stay_in_later_certificates(
-    ledger: Ledger, small: Ratings
+    ledger: FileLedger, small: Ratings
 ) -> None:
     put(ledger, small, Tally(personalisation="sample"))
     later = put(ledger, small).certificate
@@ -150,16 +155,16 @@ def test_a_missing_catalogue_and_coins_stay_in_later_certificates(
 
 
 def test_a_staged_release_is_its_owner_s_alone_until_it_is_paid_for(
-    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+    ledger: FileLedger, small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modes = []
 
-    def record(self: Ledger, *_: object) -> None:
+    def record(self: FileLedger, *_: object) -> None:
         staged = self.path.parent.glob(".release.staged-*")
         modes.extend(stat.S_IMODE(folder.stat().st_mode) for folder in staged)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Ledger, "record", record)
+    monkeypatch.setattr(FileLedger, "record", record)
     with pytest.raises(KeyboardInterrupt):
         put(ledger, small)
     assert modes == [0o700]
@@ -170,7 +175,7 @@ def test_a_staged_release_is_its_owner_s_alone_until_it_is_paid_for(
     assert stat.S_IMODE(out.stat().st_mode) == 0o755
 
 
-def test_leftovers_of_others_are_left_alone(ledger: Ledger, small: Ratings) -> None:
+def test_leftovers_of_others_are_left_alone(ledger: FileLedger, small: Ratings) -> None:
     other = ledger.path.parent / ".release.staged-abcd1234"
     other.mkdir()
     (other / "thesis.txt").write_text("years of work")
@@ -178,28 +183,30 @@ def test_leftovers_of_others_are_left_alone(ledger: Ledger, small: Ratings) -> N
     assert (other / "thesis.txt").exists()
 
 
-def test_a_ledger_by_another_name_is_the_same_ledger(ledger: Ledger, small: Ratings) -> None:
+def test_a_ledger_by_another_name_is_the_same_ledger(ledger: FileLedger, small: Ratings) -> None:
     alias = ledger.path.with_name("alias.db")
     alias.symlink_to(ledger.path)
-    assert Ledger(alias).path == ledger.path
+    assert FileLedger(alias).path == ledger.path
     put(ledger, small)
     late = ledger.releases()[-1]  # a second publisher that computed its budgets too early
     with pytest.raises(LedgerError, match=r"has published .* in the meantime"):
-        Ledger(alias).record(small, *np.ones((2, len(small))), np.zeros(len(small)), late)
+        FileLedger(alias).record(
+            small, Costs(*np.ones((2, len(small))), np.zeros(len(small))), late
+        )
     assert (ledger.spends(small).epsilon <= PrivacySpec.column().levels(small)).all()
 
 
-def test_a_restored_old_ledger_is_recognised(ledger: Ledger, small: Ratings) -> None:
+def test_a_restored_old_ledger_is_recognised(ledger: FileLedger, small: Ratings) -> None:
     put(ledger, small.subset(small.user < 20))
     backup = ledger.path.read_bytes()
     put(ledger, small)
     ledger.path.write_bytes(backup)
     with pytest.raises(LedgerError, match="restored from an older copy"):
-        put(Ledger(ledger.path), small)
+        put(FileLedger(ledger.path), small)
 
 
 def test_a_release_of_a_ledger_is_not_overwritten_by_a_plain_one(
-    ledger: Ledger, small: Ratings
+    ledger: FileLedger, small: Ratings
 ) -> None:
     put(ledger, small)
     out = ledger.path.parent / "release"
@@ -210,14 +217,14 @@ def test_a_release_of_a_ledger_is_not_overwritten_by_a_plain_one(
 
 def test_a_ledger_in_the_public_folder_is_refused(tmp_path: Path, small: Ratings) -> None:
     (tmp_path / "release").mkdir()
-    inside = Ledger(tmp_path / "release" / "l.db")
+    inside = FileLedger(tmp_path / "release" / "l.db")
     with pytest.raises(LedgerError, match="lies in the release folder"):
         publish(TALLY, small, None, out=tmp_path / "release", ledger=inside)
     with pytest.raises(ParameterError, match="the ledger goes with Tally and Chorus: got PMF"):
         publish(PMF(), small, None, out=tmp_path / "r", ledger=tmp_path / "l.db")  # type: ignore[arg-type]
 
 
-def test_another_scale_cannot_be_added(ledger: Ledger, small: Ratings) -> None:
+def test_another_scale_cannot_be_added(ledger: FileLedger, small: Ratings) -> None:
     put(ledger, small)
     wider = Ratings.from_frame(small.to_frame(), scale=(0, 10))
     with pytest.raises(LedgerError, match="different scales"):
@@ -225,14 +232,14 @@ def test_another_scale_cannot_be_added(ledger: Ledger, small: Ratings) -> None:
 
 
 def test_what_does_not_belong_together_is_refused(
-    ledger: Ledger, small: Ratings, tmp_path: Path
+    ledger: FileLedger, small: Ratings, tmp_path: Path
 ) -> None:
     with pytest.raises(ParameterError, match="add/remove neighbours and unit"):
         put(ledger, small, Tally(items=ITEMS, neighbours=Neighbours.REPLACE))
     TALLY.fit(small, seed=1).release.save(tmp_path / "release")
     with pytest.raises(LedgerError, match="knows nothing of"):
         put(ledger, small)
-    other = Ledger(tmp_path / "other.db")
+    other = FileLedger(tmp_path / "other.db")
     publish(TALLY, small, None, out=tmp_path / "one", ledger=other)
     with pytest.raises(LedgerError, match="does not hold the latest release"):
         publish(TALLY, small, None, out=tmp_path / "two", ledger=other)
@@ -241,19 +248,19 @@ def test_what_does_not_belong_together_is_refused(
 def test_a_file_that_is_no_ledger_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_text("not a database at all, but quite long enough to be looked at")
     with pytest.raises(LedgerError, match="is not a ledger"):
-        Ledger(tmp_path / "x.db")
+        FileLedger(tmp_path / "x.db")
     with pytest.raises(LedgerError, match="no ledger"):
-        Ledger(tmp_path / "y.db", create=False)
+        FileLedger(tmp_path / "y.db", create=False)
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError, match="cannot create the ledger"):
-        Ledger(tmp_path / "file" / "z.db")
+        FileLedger(tmp_path / "file" / "z.db")
 
 
-def test_two_publishers_cannot_both_hold_the_lock(ledger: Ledger) -> None:
+def test_two_publishers_cannot_both_hold_the_lock(ledger: FileLedger) -> None:
     with (
         ledger.publishing(),
         pytest.raises(LedgerError, match="another process is publishing"),
-        Ledger(ledger.path).publishing(wait=0.1),
+        FileLedger(ledger.path).publishing(wait=0.1),
     ):
         pass
     with ledger.publishing(wait=0.1):

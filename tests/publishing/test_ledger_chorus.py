@@ -10,7 +10,7 @@ from discreet.errors import ParameterError
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import weigh
 from discreet.privacy.spec import PrivacySpec
-from discreet.publishing.file_ledger import Ledger
+from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.publish import publish
 from discreet.readers.club import Club
 from discreet.release.release import Release
@@ -22,7 +22,7 @@ CHORUS = Chorus(items=ITEMS, delta=1e-4, factors=2, publications=4)
 
 
 def test_chorus_spends_a_part_of_epsilon_and_delta_in_each_of_its_publications(
-    ledger: Ledger, small: Ratings
+    ledger: FileLedger, small: Ratings
 ) -> None:
     levels = PrivacySpec.column().levels(small)
     for number in range(1, 7):
@@ -36,7 +36,9 @@ def test_chorus_spends_a_part_of_epsilon_and_delta_in_each_of_its_publications(
     assert certificate.theorem.name == "incremental"
 
 
-def test_a_rating_that_comes_later_has_its_own_publications(ledger: Ledger, small: Ratings) -> None:
+def test_a_rating_that_comes_later_has_its_own_publications(
+    ledger: FileLedger, small: Ratings
+) -> None:
     early = small.subset(small.user % 2 == 0)
     late = small.subset(small.user % 2 == 1)
     for _ in range(4):
@@ -46,7 +48,7 @@ def test_a_rating_that_comes_later_has_its_own_publications(ledger: Ledger, smal
     np.testing.assert_allclose(ledger.spends(early).delta, 1e-4)
 
 
-def test_tallies_alone_cost_no_delta(ledger: Ledger, small: Ratings) -> None:
+def test_tallies_alone_cost_no_delta(ledger: FileLedger, small: Ratings) -> None:
     put(ledger, small, Chorus(items=ITEMS, delta=1e-4, factors="auto"), seed=1)
     spends = ledger.spends(small)
     assert (spends.delta == 0).all()
@@ -54,7 +56,7 @@ def test_tallies_alone_cost_no_delta(ledger: Ledger, small: Ratings) -> None:
 
 
 def test_votes_of_all_publications_together_weigh_what_one_would(
-    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+    ledger: FileLedger, small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     no_noise(monkeypatch)
     for _ in range(5):
@@ -75,7 +77,7 @@ def test_the_ledger_shows_no_less_than_counts_and_tallies_cost(
 ) -> None:  # fmt: skip
     """What one record adds to every noisy sum, over the noise's scale: the loss it really has."""
     one = small.subset(np.arange(len(small)) == 7)
-    ledger, spec = Ledger(tmp_path / "l.db"), PrivacySpec.uniform(level)
+    ledger, spec = FileLedger(tmp_path / "l.db"), PrivacySpec.uniform(level)
     spent = []
     plain = Randomness.add_laplace
 
@@ -94,7 +96,7 @@ def test_the_ledger_shows_no_less_than_counts_and_tallies_cost(
 
 def test_a_small_batch_does_not_push_good_directions_out(tmp_path: Path, club: Club) -> None:
     scheme = Chorus(items=club.items, delta=1e-6, factors=4)
-    spec, ledger = PrivacySpec.uniform(4.0), Ledger(tmp_path / "l.db")
+    spec, ledger = PrivacySpec.uniform(4.0), FileLedger(tmp_path / "l.db")
     early = club.ratings.subset(club.ratings.user >= 40)
 
     def go(ratings: Ratings) -> Release:
@@ -108,7 +110,7 @@ def test_a_small_batch_does_not_push_good_directions_out(tmp_path: Path, club: C
         assert abs(np.corrcoef(one, other)[0, 1]) > 0.999
 
 
-def test_a_tally_after_a_chorus_keeps_its_delta(ledger: Ledger, small: Ratings) -> None:
+def test_a_tally_after_a_chorus_keeps_its_delta(ledger: FileLedger, small: Ratings) -> None:
     put(ledger, small, CHORUS, seed=1)
     assert put(ledger, small).certificate.delta == 1e-4
 

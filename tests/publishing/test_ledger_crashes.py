@@ -13,8 +13,9 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.spec import PrivacySpec
-from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, Ledger
-from discreet.publishing.publish import finish_interrupted, publish
+from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, FileLedger
+from discreet.publishing.folder import finish_interrupted
+from discreet.publishing.publish import publish
 from discreet.release.release import Release
 from tests.conftest import random_ratings
 from tests.publishing.ledgers import TALLY, put
@@ -22,14 +23,14 @@ from tests.publishing.ledgers import TALLY, put
 
 @pytest.mark.parametrize("moment", ["recorded", "in place"])
 def test_an_interrupted_publication_is_finished_by_the_next(
-    moment: str, ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+    moment: str, ledger: FileLedger, small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = ledger.path.parent / "release"
     put(ledger, small.subset(small.user < 20))
-    name = "put_in_place" if moment == "recorded" else "Ledger.settle"
-    place = "discreet.publishing.publish.put_in_place"
+    name = "put_in_place" if moment == "recorded" else "FileLedger.settle"
+    place = "discreet.publishing.folder.put_in_place"
     if name != "put_in_place":
-        place = "discreet.publishing.file_ledger.Ledger.settle"
+        place = "discreet.publishing.file_ledger.FileLedger.settle"
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
@@ -49,14 +50,14 @@ def test_an_interrupted_publication_is_finished_by_the_next(
 
 
 def test_a_staged_release_that_was_lost_costs_its_budget(
-    ledger: Ledger, small: Ratings, monkeypatch: pytest.MonkeyPatch
+    ledger: FileLedger, small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def killed(staged: Path, _: Path) -> None:
         for file in staged.iterdir():
             file.unlink()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.publishing.publish.put_in_place", killed)
+    monkeypatch.setattr("discreet.publishing.folder.put_in_place", killed)
     with pytest.raises(KeyboardInterrupt):
         put(ledger, small)
     monkeypatch.undo()
@@ -70,10 +71,10 @@ def test_a_staged_release_that_was_lost_costs_its_budget(
 PUBLISHER = """
 import sys
 from pathlib import Path
-from discreet import Ledger
+from discreet import FileLedger
 from tests.publishing.test_ledger_crashes import batches, put_next
 folder, schedule = Path(sys.argv[1]), batches()
-ledger = Ledger(folder / "ledger.db")
+ledger = FileLedger(folder / "ledger.db")
 print("ready", flush=True)
 while True:
     put_next(ledger, folder / "release", schedule)
@@ -86,7 +87,7 @@ def batches() -> list[Ratings]:
     return [data.subset(data.user < 40 * k) for k in range(1, 101)]
 
 
-def put_next(ledger: Ledger, out: Path, schedule: list[Ratings]) -> None:
+def put_next(ledger: FileLedger, out: Path, schedule: list[Ratings]) -> None:
     """Publish the batch after the last recorded one."""
     publish(TALLY, schedule[len(ledger.releases()) % 100], None, out=out, ledger=ledger)
 
@@ -109,7 +110,7 @@ def test_killed_at_random_moments_the_ledger_never_shows_less_than_was_used(
         child.kill()
         child.wait()
         child.stdout.close()
-        ledger = Ledger(tmp_path / "ledger.db", create=False)
+        ledger = FileLedger(tmp_path / "ledger.db", create=False)
         entries = ledger.releases()
         if not (tmp_path / "release").exists():
             continue
@@ -133,9 +134,9 @@ def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ra
     """Each of two processes publishes its half of the people; both halves end up in the release."""
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.conftest import random_ratings\n"
-        "from tests.publishing.ledgers import TALLY\nfrom discreet import Ledger, publish\n"
+        "from tests.publishing.ledgers import TALLY\nfrom discreet import FileLedger, publish\n"
         "data, half = random_ratings(40, 30, 400, seed=1), int(sys.argv[2])\n"
-        "ledger = Ledger(Path(sys.argv[1]) / 'ledger.db')\n"
+        "ledger = FileLedger(Path(sys.argv[1]) / 'ledger.db')\n"
         "for k in range(4):\n"
         "    mine = data.subset(data.user % 8 == 2 * k + half)\n"
         "    publish(TALLY, mine, None, out=Path(sys.argv[1]) / 'release', ledger=ledger)\n"
@@ -144,7 +145,7 @@ def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ra
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(half)]) for half in (0, 1)
     ]
     assert [child.wait(timeout=120) for child in children] == [0, 0]
-    ledger = Ledger(tmp_path / "ledger.db")
+    ledger = FileLedger(tmp_path / "ledger.db")
     assert [r.state for r in ledger.releases()] == [VISIBLE] * 8
     release = Release.load(tmp_path / "release")
     assert release.certificate.digest == ledger.releases()[-1].digest

@@ -15,7 +15,8 @@ from discreet.database.connection import Database
 from discreet.operate import releases as operate
 from discreet.operate.copies import charge_in_full
 from discreet.operate.imports import offered
-from discreet.operate.releases import publish, read_snapshot
+from discreet.operate.releases import publish
+from discreet.operate.snapshot import read_snapshot
 from discreet.privacy.lifetime import Loss, together
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.service import disclosure
@@ -222,7 +223,7 @@ def history(
         moment = read_snapshot(sqlite, declared)
         scheme = operate.declared_scheme(declared, moment.items)
         spec, data = scheme.prepare(moment.ratings, offered(declared))
-        allowed = scheme.allowances(data, spec, moment.spends)
+        allowed = scheme.allowances(data, spec, moment.standing.spends)
         mine = data.user == data.users.values.to_list().index("u1")
         ids = [str(data.items.values[int(item)]) for item in data.item[mine]]
         before = record()

@@ -18,7 +18,7 @@ from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
-from discreet.publishing.file_ledger import Ledger
+from discreet.publishing.file_ledger import FileLedger
 from discreet.release.release import Release
 from discreet.schemes import tally, votes
 from discreet.schemes.base import Batch, Run
@@ -129,17 +129,17 @@ def counts_told() -> list[Change]:
 def forgetful_ledger() -> list[Change]:
     """The ledger forgets what was spent."""
 
-    def spends(_: Ledger, ratings: Ratings) -> Spends:
+    def spends(_: FileLedger, ratings: Ratings) -> Spends:
         return Spends(*(np.zeros(len(ratings)) for _ in range(3)))
 
-    return [(Ledger, "spends", spends)]
+    return [(FileLedger, "spends", spends)]
 
 
 def restored_ledger() -> list[Change]:
     """Before every publication the ledger is taken back to how it was before the last one."""
 
     def made(own: Any) -> Any:
-        def spends(self: Ledger, ratings: Ratings) -> Spends:
+        def spends(self: FileLedger, ratings: Ratings) -> Spends:
             now: Spends = own(self, ratings)
             older = copies.get(self.path, now)
             copies[self.path] = now
@@ -148,7 +148,7 @@ def restored_ledger() -> list[Change]:
         return spends
 
     copies: dict[Path, Spends] = {}
-    return instead(Ledger, "spends", made)
+    return instead(FileLedger, "spends", made)
 
 
 def forgetful_database() -> list[Change]:

@@ -17,12 +17,13 @@ from discreet.data.ratings import Ratings
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
 from discreet.kernels.compute import Compute
+from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
-from discreet.schemes.base import Run
+from discreet.schemes.base import Run, Standing
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
@@ -102,9 +103,10 @@ class ThroughBatches:
         releases: list[Release] = []
         for number in range(self.times):
             before = releases[-1] if releases else None
-            batch = self.scheme.publish_batch(
-                table, spec, spends, before, Run(Randomness(None, run=number), self.compute)
-            )
+            history = History(release=number + 1, generation="")
+            standing = Standing(spends, before, history, earlier=number)
+            run = Run(Randomness(None, run=number), self.compute)
+            batch = self.scheme.publish_batch(table, spec, standing, run)
             counted = np.where(batch.epsilons > 0, levels, spends.level)
             spends = Spends(counted, spends.epsilon + batch.epsilons, spends.delta + batch.deltas)
             releases.append(batch.model.release)

@@ -265,12 +265,12 @@ def _publish(
     seed: int | None,
     progress: Progress,
 ) -> FactorModel:
-    from discreet.publishing.file_ledger import Ledger
+    from discreet.publishing.file_ledger import FileLedger
     from discreet.publishing.publish import publish
 
     if not ledger.exists():
         typer.echo(f"A new ledger begins at {ledger}: nothing has been spent before.", err=True)
-    opened = Ledger(ledger)
+    opened = FileLedger(ledger)
     before = opened.summary()["total"]
     model = publish(scheme, data, spec, out=out, ledger=opened, seed=seed, progress=progress)
     if opened.summary()["total"] == before:

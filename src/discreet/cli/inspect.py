@@ -52,9 +52,9 @@ def inspect(
 
 
 def _ledger(path: Path, *, as_json: bool) -> None:
-    from discreet.publishing.file_ledger import Ledger
+    from discreet.publishing.file_ledger import FileLedger
 
-    ledger = Ledger(path, create=False)
+    ledger = FileLedger(path, create=False)
     past = ledger.history(ledger.next_number())
     if as_json:
         found = {

@@ -44,9 +44,9 @@ def restored(
     Example:
       discreet ledger restored ledger.db ratings.parquet
     """
-    from discreet.publishing.file_ledger import Ledger
+    from discreet.publishing.file_ledger import FileLedger
 
-    ledger = Ledger(path, create=False)
+    ledger = FileLedger(path, create=False)
     data = parse.read(ratings, columns, scale, keep, separator, encoding)
     pairs = ledger.restored(data, after)
     typer.echo(
@@ -68,6 +68,6 @@ def moved(path: LedgerArgument) -> None:
     Example:
       discreet ledger moved ledger.db
     """
-    from discreet.publishing.file_ledger import Ledger
+    from discreet.publishing.file_ledger import FileLedger
 
-    typer.echo(MOVED if Ledger(path, create=False).moved() else NOT_MOVED)
+    typer.echo(MOVED if FileLedger(path, create=False).moved() else NOT_MOVED)

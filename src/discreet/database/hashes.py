@@ -6,13 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
 from discreet.database.declaration import ledger_key
-from discreet.privacy.hashing import pair_hashes
-
-Hashes = tuple[NDArray[np.int64], NDArray[np.int64]]
+from discreet.privacy.hashing import Hashes, pair_hashes
 
 
 def hashes_of_one(connection: Connection, person: str, items: Sequence[str] | pl.Series) -> Hashes:

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import sqlalchemy as sa
-from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
-from discreet.arrays import Floats
-from discreet.database.connection import Database, now
-from discreet.database.hashes import Hashes
+from discreet.arrays import Integers
+from discreet.database.connection import Database
 from discreet.database.schema import assessments, release_files, releases, spends
 from discreet.errors import LedgerError
-from discreet.privacy.certificate import Certificate
+from discreet.privacy.hashing import Hashes
+from discreet.privacy.lifetime import SPEND_COLUMNS, Costs, Summary
 
 _CHUNK = 5_000
 
@@ -48,14 +47,12 @@ class Spend(NamedTuple):
     """Of the rating that was counted last."""
 
 
-class Costs(NamedTuple):
-    """What a release costs every record that it has read."""
+class Charges(NamedTuple):
+    """What is charged to every record that was read: its pair, the costs, and which revision."""
 
     hashes: Hashes
-    level: Floats
-    epsilon: Floats
-    delta: Floats
-    revision: NDArray[np.int64]
+    costs: Costs
+    revisions: Integers
 
 
 def entries(connection: Connection) -> list[ReleaseEntry]:
@@ -78,20 +75,13 @@ def files(connection: Connection, number: int) -> dict[str, bytes]:
 
 def all_spends(connection: Connection) -> pl.DataFrame:
     """The whole ledger: frame h1, h2, level, spent, delta."""
-    columns = {
-        "h1": pl.Int64,
-        "h2": pl.Int64,
-        "level": pl.Float64,
-        "spent": pl.Float64,
-        "delta": pl.Float64,
-    }
-    query = sa.select(*(spends.c[name] for name in columns))
+    query = sa.select(*(spends.c[name] for name in SPEND_COLUMNS))
     streamed = connection.execution_options(stream_results=True, yield_per=200_000)
     parts = [
-        pl.DataFrame(list(map(tuple, part)), schema=columns, orient="row")
+        pl.DataFrame(list(map(tuple, part)), schema=SPEND_COLUMNS, orient="row")
         for part in streamed.execute(query).partitions()
     ]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=columns)
+    return pl.concat(parts) if parts else pl.DataFrame(schema=SPEND_COLUMNS)
 
 
 def spends_of(connection: Connection, hashes: Hashes) -> dict[tuple[int, int], Spend]:
@@ -111,7 +101,7 @@ def record(
     database: Database,
     entry: ReleaseEntry,
     content: Mapping[str, bytes],
-    costs: Costs,
+    charges: Charges,
     announced: Callable[[Connection], object],
 ) -> None:
     """Make a release visible and write down what it costs, both or neither.
@@ -123,7 +113,7 @@ def record(
         with database.writing() as connection:
             announced(connection)
             connection.execute(sa.insert(releases).values(**entry._asdict()))
-            add_spends(connection, costs, entry.number)
+            add_spends(connection, charges, entry.number)
             rows = [{"release": entry.number, "name": n, "content": c} for n, c in content.items()]
             connection.execute(sa.insert(release_files), rows)
     except sa.exc.IntegrityError:
@@ -142,13 +132,12 @@ _ADD = """
 """
 
 
-def add_spends(connection: Connection, costs: Costs, number: int | None) -> None:
+def add_spends(connection: Connection, charges: Charges, number: int | None) -> None:
     """Add up what pairs spend, in the drivers' own fast ways: others are waiting to write."""
-    used = (costs.epsilon > 0) | (costs.delta > 0)
-    first, second = costs.hashes
+    counted, (first, second) = charges.costs.counted, charges.hashes
     # In the table's own order rows are written several times faster.
-    order = np.flatnonzero(used)[np.lexsort((second[used], first[used]))]
-    columns = (first, second, costs.level, costs.epsilon, costs.delta, costs.revision)
+    order = np.flatnonzero(counted)[np.lexsort((second[counted], first[counted]))]
+    columns = (first, second, *charges.costs, charges.revisions)
     *others, revision = (column[order].tolist() for column in columns)
     rows = list(zip(*others, [number] * len(order), revision, strict=True))
     names = ", ".join(_COLUMNS)
@@ -180,13 +169,6 @@ def charge_all(connection: Connection, level: float, delta: float) -> None:
     connection.execute(sa.update(spends).values(**most, release=None))
 
 
-def next_entry(number: int, certificate: Certificate, begun_at: int) -> ReleaseEntry:
-    """The entry of a release that is about to be recorded."""
-    what = (certificate.digest, certificate.scheme, certificate.threshold_words)
-    minute = 60_000  # to the second, it would tell how long training took, and so how many rated
-    return ReleaseEntry(number, *what, begun_at, now() // minute * minute)
-
-
 def assess(database: Database, number: int, content: Mapping[str, Any]) -> None:
     """Keep what the operator may know of a release's errors; secret."""
     with database.writing() as connection:
@@ -200,13 +182,12 @@ def assessment(connection: Connection, number: int) -> dict[str, Any] | None:
     return None if found is None else dict(found)
 
 
-def summary(connection: Connection) -> dict[str, float]:
-    """For the operator alone: pairs, the total, mean and largest epsilon, the largest delta."""
+def summary(connection: Connection) -> Summary:
+    """What all pairs have spent: for the operator alone."""
     f, c = sa.func, spends.c
     query = sa.select(f.count(c.h1), f.sum(c.spent), f.avg(c.spent), f.max(c.spent), f.max(c.delta))
-    names = ("pairs", "total", "mean", "largest", "largest_delta")
-    row = connection.execute(query).one()
-    return {name: float(value or 0) for name, value in zip(names, row, strict=True)}
+    pairs, total, mean, most, delta = (float(n or 0) for n in connection.execute(query).one())
+    return Summary(pairs=pairs, total=total, mean=mean, largest=most, largest_delta=delta)
 
 
 def spread(connection: Connection, levels: Sequence[float]) -> list[tuple[float, float, int]]:

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from discreet.database.connection import Insert, Lock, insert, now, one_at_a_time
-from discreet.database.hashes import Hashes, hashes_of_one
+from discreet.database.hashes import hashes_of_one
 from discreet.database.schema import deleted_ratings, ratings
+from discreet.privacy.hashing import Hashes
 
 
 class OwnRating(NamedTuple):

@@ -15,7 +15,8 @@ from discreet.errors import ParameterError
 from discreet.evaluate.metrics import rmse
 from discreet.evaluate.splits import Split, hold_out
 from discreet.operate.imports import offered
-from discreet.operate.releases import Snapshot, declared_scheme
+from discreet.operate.releases import declared_scheme
+from discreet.operate.snapshot import Snapshot
 from discreet.privacy.spec import PrivacySpec
 from discreet.release.release import Release
 from discreet.schemes.model import FactorModel

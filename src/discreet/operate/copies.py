@@ -13,7 +13,8 @@ from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.database.generation import DatabaseKeeper
 from discreet.errors import DatabaseError, OutputError
-from discreet.operate.releases import read_snapshot
+from discreet.operate.snapshot import read_snapshot
+from discreet.privacy.lifetime import Costs
 
 
 def back_up(database: Database, target: Path) -> None:
@@ -39,19 +40,17 @@ def charge_in_full(database: Database, declared: Declaration, after: int = 0) ->
     `after`, and their certificates name the restore. Returns how many ratings there are.
     """
     snapshot = read_snapshot(database, declared)
-    data, spends = snapshot.ratings, snapshot.spends
-    assert data.timestamp is not None
-    costs = ledger.Costs(
-        snapshot.hashes,
-        np.full(len(data), declared.max_level),
+    spends = snapshot.standing.spends
+    rest = Costs(
+        np.full(len(snapshot.ratings), declared.max_level),
         np.maximum(declared.max_level - spends.epsilon, 0.0),
         np.maximum(declared.delta - spends.delta, 0.0),
-        data.timestamp,
     )
+    charges = ledger.Charges(snapshot.hashes, rest, snapshot.revisions)
 
     def charge(connection: Connection) -> None:
-        ledger.add_spends(connection, costs, None)
+        ledger.add_spends(connection, charges, None)
         ledger.charge_all(connection, declared.max_level, declared.delta)
 
     DatabaseKeeper(database).restored(charge, after)
-    return len(data)
+    return len(snapshot.ratings)

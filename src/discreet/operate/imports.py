@@ -14,10 +14,10 @@ from discreet.data.ratings import Ratings
 from discreet.database import catalogue, own_ratings, people
 from discreet.database.connection import Database, Lock, one_at_a_time
 from discreet.database.declaration import Declaration, ledger_key
-from discreet.database.hashes import Hashes
-from discreet.privacy.hashing import pair_hashes
+from discreet.privacy.hashing import Hashes
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
+from discreet.publishing.ledger import hash_records
 
 _CHUNK = 20_000
 
@@ -70,13 +70,7 @@ def add_ratings(
     with database.reading() as connection:
         catalogue.require_known(connection, ratings.items.values.cast(pl.String))
         known = catalogue.read(connection)
-        hashes = pair_hashes(
-            ledger_key(connection),
-            ratings.users.values,
-            ratings.items.values,
-            ratings.user,
-            ratings.item,
-        )
+        hashes = hash_records(ledger_key(connection), ratings)
     if known is not None:
         refuse_derived(ratings.per_item, known)
     kept = 0

@@ -24,6 +24,9 @@ from discreet.kernels.sha256 import hash_pairs
 from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.privacy.fixedpoint import COIN_GRID
 
+Hashes = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""How ledgers name the pairs of a table's records: 104 bits of each, as two integers of 52."""
+
 
 def derive_key(purpose: str, seed: int) -> str:
     """The key of a seeded run: 64 hexadecimal digits; each purpose has its own.
@@ -75,8 +78,8 @@ def pair_hashes(
     item_ids: pl.Series,
     user: NDArray[np.int32],
     item: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """104 bits of the keyed hash of every pair, as two integers of 52: how ledgers name a pair."""
+) -> Hashes:
+    """104 bits of the keyed hash of every pair."""
     numbers = pair_uniforms(key, user_ids, item_ids, user, item, count=2)
     whole = (numbers * COIN_GRID).astype(np.int64)
     return whole[:, 0], whole[:, 1]

@@ -5,13 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
 from discreet.privacy.fixedpoint import GRID_DELTA, LEDGER_SHAVE, ROUNDING
+
+SPEND_COLUMNS: dict[str, type[pl.DataType]] = {
+    "h1": pl.Int64,
+    "h2": pl.Int64,
+    "level": pl.Float64,
+    "spent": pl.Float64,
+    "delta": pl.Float64,
+}
+"""How every ledger keeps its spends: a pair's two hashes, and the numbers of `Spends`."""
 
 
 class Spends(NamedTuple):
@@ -50,6 +60,30 @@ class Spends(NamedTuple):
             most = delta + min(publications * delta * ROUNDING, GRID_DELTA / 2)
             part = np.where(self.delta + delta / publications <= most, part, 0.0)
         return part
+
+
+class Costs(NamedTuple):
+    """What a release costs the pair of each record of a table, and the level it is counted at."""
+
+    level: Floats
+    epsilon: Floats
+    delta: Floats
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Whether a record costs anything at all: the ledger is told of those alone."""
+        return (self.epsilon > 0) | (self.delta > 0)
+
+
+class Summary(TypedDict):
+    """What all pairs have spent, in the words of every ledger: for the operator alone."""
+
+    pairs: float
+    total: float
+    """Of epsilon; so are the mean and the largest."""
+    mean: float
+    largest: float
+    largest_delta: float
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from discreet.arrays import Floats
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError
 from discreet.privacy.beside import Beside
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.generation import Generation, unrecorded
-from discreet.privacy.hashing import pair_hashes
 from discreet.privacy.history import History
 from discreet.privacy.keeper import Keeper
-from discreet.privacy.lifetime import Spends
+from discreet.privacy.lifetime import SPEND_COLUMNS, Costs, Spends, Summary
+from discreet.publishing.ledger import Named, find_spends, hash_records
 
 FORMAT, OLDER = "3", "2"
 """An older one has no generation; it gets one with its next publication."""
@@ -98,8 +95,8 @@ class _Keeper(Keeper[sqlite3.Connection]):
         return dict(at.execute("SELECT number, digest FROM releases").fetchall())
 
 
-class Ledger:
-    """Lifetime budgets; open it with `Ledger(path)`, which creates it if need be."""
+class FileLedger:
+    """Lifetime budgets; open it with `FileLedger(path)`, which creates it if need be."""
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self.path = Path(path).expanduser().resolve()  # one lock, however the path is spelled
@@ -118,7 +115,7 @@ class Ledger:
             raise LedgerError(f"{self.path} has format {found!r}, this version reads {FORMAT}")
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self.path)!r})"
+        return f"FileLedger({str(self.path)!r})"
 
     def _create(self) -> None:
         """A new ledger, whole or absent, that only its owner can read."""
@@ -164,25 +161,12 @@ class Ledger:
 
     def spends(self, ratings: Ratings) -> Spends:
         """What the pair of each record has spent so far."""
-        first, second = self._hashes(ratings)
-        wanted = pl.DataFrame({"h1": first, "h2": second})
-        known = wanted.join(
-            self._spends(), on=["h1", "h2"], how="left", maintain_order="left"
-        ).fill_null(0.0)
-        return Spends(*(known[name].to_numpy() for name in ("level", "spent", "delta")))
+        return find_spends(self._spends(), hash_records(self._key, ratings))
 
-    def record(
-        self,
-        ratings: Ratings,
-        levels: Floats,
-        epsilons: Floats,
-        deltas: Floats,
-        release: LedgerRelease,
-    ) -> None:
+    def record(self, ratings: Ratings, costs: Costs, release: LedgerRelease) -> None:
         """Write, in one durable step, what each record spends and which release it is for."""
-        used = (epsilons > 0) | (deltas > 0)
-        columns = (*self._hashes(ratings), levels, epsilons, deltas)
-        rows = zip(*(column[used].tolist() for column in columns), strict=True)
+        columns = (*hash_records(self._key, ratings), *costs)
+        rows = zip(*(column[costs.counted].tolist() for column in columns), strict=True)
         announced = self._keeper.publication(self.history(release.number), release.digest)
         with announced as commit, self._keeper.writing() as database:
             # The lock should have seen to it, but budgets were computed from this very state.
@@ -220,10 +204,9 @@ class Ledger:
 
     def next_release(self, certificate: Certificate, staged: Path, target: Path) -> LedgerRelease:
         """The entry of a release that is about to be recorded."""
-        number = self.next_number()
+        number, named = self.next_number(), Named.by(certificate)
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        what = (certificate.digest, certificate.scheme, certificate.threshold_words)
-        return LedgerRelease(number, *what, now, RECORDED, staged, target)
+        return LedgerRelease(number, *named, now, RECORDED, staged, target)
 
     def next_number(self) -> int:
         """The number of the next release; none is given twice, also after a restored copy."""
@@ -251,7 +234,7 @@ class Ledger:
         Later releases get numbers above `after`. Returns how many pairs were charged.
         """
         full = (math.inf, math.inf, 1.0)
-        first, second = (column.tolist() for column in self._hashes(ratings))
+        first, second = (column.tolist() for column in hash_records(self._key, ratings))
         rows = [(*pair, *full) for pair in zip(first, second, strict=True)]
 
         def charge(database: sqlite3.Connection) -> None:
@@ -273,35 +256,26 @@ class Ledger:
             rows = database.execute("SELECT * FROM releases ORDER BY number").fetchall()
         return [LedgerRelease._make((*row[:6], Path(row[6]), Path(row[7]))) for row in rows]
 
-    def summary(self) -> dict[str, float]:
-        """For the operator alone: pairs, the total, mean and largest epsilon, the largest delta.
-
-        Of pairs that were charged in full, without limit, there is only `charged_in_full`.
-        """
+    def summary(self) -> Summary:
+        """What pairs have spent, but those charged in full, without limit: `charged_in_full`."""
         spends = self._spends().filter(pl.col("spent").is_finite())
         spent, delta = spends["spent"].to_numpy(), spends["delta"].to_numpy()
-        return {
-            "pairs": float(len(spent)),
-            "total": float(spent.sum()),
-            "mean": float(spent.mean()) if len(spent) else 0.0,
-            "largest": float(spent.max(initial=0.0)),
-            "largest_delta": float(delta.max(initial=0.0)),
-        }
+        return Summary(
+            pairs=float(len(spent)),
+            total=float(spent.sum()),
+            mean=float(spent.mean()) if len(spent) else 0.0,
+            largest=float(spent.max(initial=0.0)),
+            largest_delta=float(delta.max(initial=0.0)),
+        )
 
     def charged_in_full(self) -> int:
         """For the operator alone: how many pairs will never be counted again, after a restore."""
         return int(self._spends()["spent"].is_infinite().sum())
 
     def _spends(self) -> pl.DataFrame:
-        numbers = dict.fromkeys(("level", "spent", "delta"), pl.Float64)
-        schema = {"h1": pl.Int64, "h2": pl.Int64, **numbers}
         with closing(connect(self.path)) as database:
-            rows = database.execute(f"SELECT {', '.join(schema)} FROM spends").fetchall()
-        return pl.DataFrame(rows, schema=schema, orient="row")
-
-    def _hashes(self, ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        users, items = ratings.users.values, ratings.items.values
-        return pair_hashes(self._key, users, items, ratings.user, ratings.item)
+            rows = database.execute(f"SELECT {', '.join(SPEND_COLUMNS)} FROM spends").fetchall()
+        return pl.DataFrame(rows, schema=SPEND_COLUMNS, orient="row")
 
 
 def connect(path: Path) -> sqlite3.Connection:

@@ -112,6 +112,20 @@ class Run(NamedTuple):
     progress: Progress = silent
 
 
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """Where a ledger stands before a publication: what was spent and released up to now."""
+
+    spends: Spends = field(repr=False)
+    """What the pair of each record of the table has spent: secret."""
+    before: Release | None
+    """The release to add to, if there was one."""
+    history: History
+    """Of the ledger, up to the next release."""
+    earlier: int
+    """How many publications came before: with one seed, each still draws noise of its own."""
+
+
 class Batch(NamedTuple):
     """What one publication made, and what it costs every record of the table."""
 
@@ -142,14 +156,7 @@ class Publishing(Scheme, Protocol):
         ...
 
     def publish_batch(
-        self,
-        data: Ratings,
-        spec: PrivacySpec,
-        spends: Spends,
-        before: Release | None,
-        run: Run,
-        *,
-        history: History | None = None,
+        self, data: Ratings, spec: PrivacySpec, standing: Standing, run: Run
     ) -> Batch:
         """The next release, from what every pair has left and from the release before."""
         ...

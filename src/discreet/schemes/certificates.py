@@ -8,12 +8,11 @@ from typing import Any
 from discreet.data.items import Items
 from discreet.data.source import RatingsSource
 from discreet.privacy.certificate import INCREMENTAL, Certificate
-from discreet.privacy.history import History
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Catalogue, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import THEOREMS, Theorem
-from discreet.release.release import Release
+from discreet.schemes.base import Standing
 
 
 def recorded(
@@ -45,15 +44,14 @@ def recorded(
     return Provenance(theorem=stated, entropy=randomness.entropy, **given)
 
 
-def certified(
-    made: Provenance, history: History | None = None, before: Release | None = None
-) -> Certificate:
-    """The certificate; with a ledger's history, that of all its releases together.
+def certified(made: Provenance, standing: Standing | None = None) -> Certificate:
+    """The certificate; where a ledger stands somewhere, that of all its releases together.
 
     A release that adds to another promises no more than that did.
     """
-    if history is None:
+    if standing is None:
         return Certificate(made)
     over_time = THEOREMS["incremental"]
-    made = replace(made, variant=INCREMENTAL, theorem=over_time, history=history)
+    made = replace(made, variant=INCREMENTAL, theorem=over_time, history=standing.history)
+    before = standing.before
     return Certificate(made if before is None else made.after(before.certificate.provenance))

@@ -14,7 +14,6 @@ from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice
 from discreet.kernels.compute import Compute
 from discreet.privacy.fixedpoint import ONE_VOTE
-from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours, Pairs, Provenance
@@ -22,7 +21,7 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
-from discreet.schemes.base import About, Batch, Option, Run, option
+from discreet.schemes.base import About, Batch, Option, Run, Standing, option
 from discreet.schemes.certificates import certified, recorded
 from discreet.schemes.model import FactorModel
 from discreet.schemes.votes import (
@@ -138,24 +137,17 @@ class Tally(VotingScheme):
         return spends.allowance(spec.levels(data), self.t(spec))
 
     def publish_batch(
-        self,
-        data: Ratings,
-        spec: PrivacySpec,
-        spends: Spends,
-        before: Release | None,
-        run: Run,
-        *,
-        history: History | None = None,
+        self, data: Ratings, spec: PrivacySpec, standing: Standing, run: Run
     ) -> Batch:
         """One publication: every pair is counted once, and again only if its level was raised."""
-        budgets = self.allowances(data, spec, spends)
+        budgets = self.allowances(data, spec, standing.spends)
         ballot = self.ballot(data, spec, lambda _: budgets, run)
         counted = ballot.counted(data)
         weights = ballot.weights(counted)
         votes = count_votes(counted, weights, run.compute)
         batch = noisy_tallies(votes, ballot.t, run, neighbours=self.neighbours)
-        tallies = added_up(batch, before, data.items)
-        certificate = certified(self.made(data, spec, run.randomness), history, before)
+        tallies = added_up(batch, standing.before, data.items)
+        certificate = certified(self.made(data, spec, run.randomness), standing)
         release = self.concluded(self._known(tallies, data, spec), data, certificate)
         costs = np.minimum(budgets, ballot.t)
         if self.personalisation == "weigh":

@@ -14,14 +14,13 @@ from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_count
 from discreet.kernels.compute import Compute
 from discreet.privacy.fixedpoint import GRID_DELTA, LARGEST_EPSILON, SMALLEST_DELTA
-from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
-from discreet.schemes.base import About, Batch, Option, Run, option
+from discreet.schemes.base import About, Batch, Option, Run, Standing, option
 from discreet.schemes.certificates import certified, recorded
 from discreet.schemes.chorus.budget import Allowance, Budget, Plan, open_budget
 from discreet.schemes.chorus.directions import (
@@ -148,21 +147,14 @@ class Chorus(VotingScheme):
         )
 
     def publish_batch(
-        self,
-        data: Ratings,
-        spec: PrivacySpec,
-        spends: Spends,
-        before: Release | None,
-        run: Run,
-        *,
-        history: History | None = None,
+        self, data: Ratings, spec: PrivacySpec, standing: Standing, run: Run
     ) -> Batch:
         """One publication: every record with what its pair has left, at most its part of it."""
-        budgets = self.allowances(data, spec, spends)
-        learned = self._learn(data, spec, lambda _: budgets, run, before)
+        budgets = self.allowances(data, spec, standing.spends)
+        learned = self._learn(data, spec, lambda _: budgets, run, standing.before)
         parts = {"publications": self.publications, "delta": self.delta}
         made = replace(self.made(data, spec, run.randomness), parameters=parts)
-        certificate = certified(made, history, before)
+        certificate = certified(made, standing)
         release = self.concluded(learned.known, data, certificate, learned.directions)
         # Tallies alone are pure: only the rounds need a delta.
         part = self.delta / self.publications if learned.plan.factors else 0.0

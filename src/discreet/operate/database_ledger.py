@@ -1,0 +1,54 @@
+"""The database as a ledger: a release and all that it costs are recorded in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from discreet.data.ratings import Ratings
+from discreet.database import ledger
+from discreet.database.connection import Database, now
+from discreet.database.generation import DatabaseKeeper
+from discreet.operate.snapshot import Snapshot
+from discreet.privacy.lifetime import Costs
+from discreet.publishing.ledger import Named
+from discreet.release.release import Release
+from discreet.schemes.base import Standing
+
+_MINUTE = 60_000
+
+
+@dataclass(frozen=True, eq=False)
+class DatabaseLedger:
+    """The database's ledger, as a publication of one snapshot uses it.
+
+    The database is checked (DatabaseKeeper.check) before the snapshot is read: only then has it a
+    generation that the release can be announced with.
+    """
+
+    database: Database
+    snapshot: Snapshot
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Nobody waits: of two who began from the same release the database lets one record."""
+        yield
+
+    def standing(self, data: Ratings) -> Standing:
+        """Where the ledger stood when the snapshot's ratings were read."""
+        assert len(data) == len(self.snapshot.ratings)
+        return self.snapshot.standing
+
+    def record(self, data: Ratings, costs: Costs, release: Release) -> ledger.ReleaseEntry:
+        """Make a release visible and write down what it costs, or leave no trace at all."""
+        moment, content = self.snapshot, release.files()
+        assert len(data) == len(costs.level) == len(moment.revisions)
+        history, named = moment.standing.history, Named.by(Release.from_files(content).certificate)
+        # To the second, it would tell how long training took, and so how many rated.
+        published_at = now() // _MINUTE * _MINUTE
+        entry = ledger.ReleaseEntry(history.release, *named, moment.at, published_at)
+        charges = ledger.Charges(moment.hashes, costs, moment.revisions)
+        with DatabaseKeeper(self.database).publication(history, entry.digest) as announced:
+            ledger.record(self.database, entry, content, charges, announced)
+        return entry

@@ -1,0 +1,86 @@
+"""A snapshot: everything that a publication reads of the database, as of one moment; secret."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from discreet.arrays import Integers
+from discreet.data.ids import Ids
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.database import catalogue, generation, ledger, own_ratings
+from discreet.database.connection import Database, now
+from discreet.database.declaration import Declaration, ledger_key
+from discreet.errors import DataError
+from discreet.privacy.hashing import Hashes
+from discreet.publishing.ledger import find_spends, hash_records
+from discreet.release.release import Release
+from discreet.schemes.base import Standing
+
+_COLUMNS: dict[str, type[pl.DataType]] = {
+    "user": pl.String,
+    "item": pl.String,
+    "rating": pl.Float64,
+    "epsilon": pl.Float64,
+    "revision": pl.Int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What the database held at one moment: all of it secret but the catalogue."""
+
+    at: int
+    items: Items
+    ratings: Ratings
+    """Over the catalogue; there may be none, which nobody may notice."""
+    revisions: Integers
+    """Which revision of its rating each record is."""
+    hashes: Hashes
+    """How the ledger names the pair of each record."""
+    standing: Standing
+    """Where the ledger stood."""
+
+
+def read_snapshot(database: Database, declared: Declaration) -> Snapshot:
+    """Everything that a publication needs, as of one moment."""
+    at = now()
+    with database.reading() as connection:
+        items = catalogue.read(connection)
+        if items is None:
+            raise DataError("the catalogue is empty: import an item table first")
+        number = generation.next_number(connection)
+        history = generation.history(connection, declared, number, at)
+        content = ledger.files(connection, ledger.latest(connection))
+        table = _in_order(own_ratings.everybody(connection))
+        key = ledger_key(connection)
+        known = ledger.all_spends(connection)
+    ratings = _over_catalogue(table, items, declared)
+    hashes = hash_records(key, ratings)
+    before = Release.from_files(content) if content else None
+    standing = Standing(find_spends(known, hashes), before, history, earlier=number - 1)
+    return Snapshot(at, items, ratings, table["revision"].to_numpy(), hashes, standing)
+
+
+def _in_order(parts: Iterable[Sequence[Any]]) -> pl.DataFrame:
+    """All rows in the order of a ratings table: by person, then item, as texts are ordered."""
+    frames = [pl.DataFrame(list(map(tuple, part)), schema=_COLUMNS, orient="row") for part in parts]
+    table = pl.concat(frames) if frames else pl.DataFrame(schema=_COLUMNS)
+    return table.sort("user", "item")
+
+
+def _over_catalogue(table: pl.DataFrame, items: Items, declared: Declaration) -> Ratings:
+    """The rows as ratings, record for row: every rated item is in the catalogue."""
+    scale = declared.rating_scale
+    if table.height == 0:
+        nothing, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+        nobody, empty = Ids(pl.Series("user", [], dtype=pl.String)), np.zeros(0)
+        return Ratings(nobody, items.ids, nothing, none, empty, empty, None, scale)
+    ratings = Ratings.from_frame(table.drop("revision"), scale=scale).with_items(items.ids)
+    assert len(ratings) == table.height
+    return ratings

@@ -1,0 +1,63 @@
+"""What a publication asks of a ledger, wherever that is kept, and what all ledgers do alike."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol, TypeVar
+
+import polars as pl
+
+from discreet.data.ratings import Ratings
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.hashing import Hashes, pair_hashes
+from discreet.privacy.lifetime import Costs, Spends
+from discreet.release.release import Release
+from discreet.schemes.base import Standing
+
+Entry = TypeVar("Entry")
+Entry_co = TypeVar("Entry_co", covariant=True)
+
+
+class Ledger(Protocol[Entry_co]):
+    """What every pair has spent over all releases, as one publication sees it; secret."""
+
+    def hold(self) -> AbstractContextManager[None]:
+        """For one publication: of two at the same time one alone can record, and a copy never."""
+        ...
+
+    def standing(self, data: Ratings) -> Standing:
+        """Where the ledger stands, for the pairs of a table's records."""
+        ...
+
+    def record(self, data: Ratings, costs: Costs, release: Release) -> Entry_co:
+        """Write durably what a release costs each record, then show it; the entry it has now.
+
+        A crash may lose budget, never privacy: nothing is visible that is not paid for.
+        """
+        ...
+
+
+class Named(NamedTuple):
+    """What the entry of a release says of it in every ledger."""
+
+    digest: str
+    scheme: str
+    threshold: str
+
+    @classmethod
+    def by(cls, certificate: Certificate) -> Named:
+        """As its certificate has it."""
+        return cls(certificate.digest, certificate.scheme, certificate.threshold_words)
+
+
+def hash_records(key: str, ratings: Ratings) -> Hashes:
+    """The names of the pairs of a table's records in the ledger that has this key."""
+    users, items = ratings.users.values, ratings.items.values
+    return pair_hashes(key, users, items, ratings.user, ratings.item)
+
+
+def find_spends(known: pl.DataFrame, hashes: Hashes) -> Spends:
+    """What these pairs have spent, out of a ledger's whole frame (SPEND_COLUMNS); a new one 0."""
+    wanted = pl.DataFrame({"h1": hashes[0], "h2": hashes[1]})
+    found = wanted.join(known, on=["h1", "h2"], how="left", maintain_order="left").fill_null(0.0)
+    return Spends(*(found[name].to_numpy() for name in ("level", "spent", "delta")))

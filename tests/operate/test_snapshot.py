@@ -1,0 +1,37 @@
+"""One moment of the database: every record goes with the revision and the hashes of its own."""
+
+from discreet.data.ratings import Ratings
+from discreet.database import own_ratings
+from discreet.database.connection import Database
+from discreet.database.hashes import hashes_of_one
+from discreet.operate.snapshot import read_snapshot
+from tests.databases import filled
+
+
+def test_a_record_s_revision_is_that_of_its_rating(database: Database, small: Ratings) -> None:
+    declared = filled(database, small)
+    with database.writing() as connection:
+        own_ratings.remove(connection, "u7", "100")
+        own_ratings.put(connection, "u1", "129", 5.0, 1.0)
+        own_ratings.put(connection, "u10", "100", 2.0, 0.3)
+    moment = read_snapshot(database, declared)
+    data = moment.ratings
+    assert data.timestamp is None  # a revision is random: it is no time
+    columns = (data.users.take(data.user), data.items.take(data.item), moment.revisions.tolist())
+    with database.reading() as connection:
+        parts = own_ratings.everybody(connection)
+        known = {(who, what): revision for part in parts for who, what, _, _, revision in part}
+    assert list(zip(*columns[:2], strict=True)) == sorted(known)
+    assert {(who, what): r for who, what, r in zip(*columns, strict=True)} == known
+
+
+def test_a_record_s_hashes_are_those_its_owner_is_shown(database: Database, small: Ratings) -> None:
+    declared = filled(database, small)
+    moment = read_snapshot(database, declared)
+    data = moment.ratings
+    mine = data.user == data.users.rows(["u3"])[0]
+    items = data.items.take(data.item[mine])
+    with database.reading() as connection:
+        expected = hashes_of_one(connection, "u3", items)
+    for own, column in zip(expected, moment.hashes, strict=True):
+        assert (own == column[mine]).all()
