@@ -15,6 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache, partial
 from types import ModuleType
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -23,7 +24,6 @@ import numpy as np
 
 import discreet as dc
 from discreet.data import features
-from discreet.data.items import Items
 from discreet.evaluate.crossval import evaluate_split
 from discreet.evaluate.splits import Split, hold_out
 from discreet.privacy.spec import Groups
@@ -33,14 +33,24 @@ from discreet.schemes import effects, tally
 from discreet.schemes.base import Scheme
 from discreet.schemes.chorus import budget, directions, rounds, scheme
 from discreet.schemes.chorus.budget import PersonBudget, Plan
-from discreet.schemes.pmf import gradient, pmf
+from discreet.schemes.pmf import als, gradient, pmf
 
 SPLITS = 3
 TABLES = ("ml-100k", "ml-1m", "netflix-7128")
 DELTA = 1e-7
 LEVELS = {"groups": dc.PrivacySpec.groups(seed=7), "1": dc.PrivacySpec.uniform(1.0)}
 
-Make = Callable[[Items | None], Scheme]
+KINDS = {
+    **dict.fromkeys((effects, features, scoring), "effects"),
+    **dict.fromkeys((rounds, directions), "rounds"),
+    scheme: "plan",
+    tally: "person",
+    als: "als",
+    gradient: "gradient",
+}
+"""What the constants of a module can move."""
+
+Make = Callable[..., Scheme]
 Change = Callable[[], AbstractContextManager[Any]]
 
 
@@ -62,26 +72,6 @@ class Trial(NamedTuple):
     kind: str
 
 
-def by_tally(items: Items | None) -> Scheme:
-    return dc.Tally(items=items)
-
-
-def by_chorus(items: Items | None) -> Scheme:
-    return dc.Chorus(items=items, delta=DELTA)
-
-
-def tally_person(items: Items | None) -> Scheme:
-    return dc.Tally(items=items, unit="person")
-
-
-def chorus_person(items: Items | None) -> Scheme:
-    return dc.Chorus(items=items, delta=DELTA, unit="person")
-
-
-def solved_by(solver: str) -> Make:
-    return lambda items: dc.PMF(items=items, solver=solver)
-
-
 def columns(tables: Sequence[str]) -> dict[str, list[Cell]]:
     """For every kind of constant the cells that it can move."""
 
@@ -93,27 +83,31 @@ def columns(tables: Sequence[str]) -> dict[str, list[Cell]]:
             for level, spec in LEVELS.items()
         ]
 
-    def person(make: Make, name: str) -> list[Cell]:
+    def at_one(make: Make, name: str) -> list[Cell]:
         return [Cell(f"{name}, {table}", table, make, LEVELS["1"]) for table in tables]
 
-    rounds_run = cells(by_chorus, "Chorus", TABLES[1:])
+    chorus = partial(dc.Chorus, delta=DELTA)
+    rounds_run = cells(chorus, "Chorus", TABLES[1:])  # with so few ratings as in the first, none
     return {
-        "effects": [*cells(by_tally, "Tally", TABLES[:2]), *rounds_run],
+        "effects": [*cells(dc.Tally, "Tally", TABLES[:2]), *rounds_run],
         "rounds": rounds_run,
-        "plan": cells(by_chorus, "Chorus"),
+        "plan": cells(chorus, "Chorus"),
         "person": [
-            *person(tally_person, "Tally, a person"),
-            *person(chorus_person, "Chorus, a person"),
+            *at_one(partial(dc.Tally, unit="person"), "Tally, a person"),
+            *at_one(partial(chorus, unit="person"), "Chorus, a person"),
         ],
-        **{solver: person(solved_by(solver), f"PMF by {solver}") for solver in pmf.USUAL},
+        **{
+            solver: at_one(partial(dc.PMF, solver=solver), f"PMF by {solver}")
+            for solver in pmf.USUAL
+        },
     }
 
 
 def setting(module: ModuleType, name: str, *values: Any) -> Iterator[Trial]:
     """Trials of a constant that is an attribute of its module."""
-    kind = "effects" if module in (effects, features, scoring) else "rounds"
     for value in values:
-        yield Trial(name, f"{value}", lambda v=value: patch.object(module, name, v), kind)
+        change = partial(patch.object, module, name, value)
+        yield Trial(name, f"{value}", change, KINDS[module])
 
 
 def default(cls: type, kind: str, name: str, *values: Any) -> Iterator[Trial]:
@@ -209,7 +203,7 @@ def trials() -> list[Trial]:
         *setting(directions, "_NOISE_BINS", 8, 16, 128),
         *setting(directions, "_EM_STEPS", 1, 10, 40),
         *setting(directions, "_LEAST", 0.05, 0.2),
-        *(trial._replace(kind="plan") for trial in setting(scheme, "PROBE", 0.015, 0.04, 0.06)),
+        *setting(scheme, "PROBE", 0.015, 0.04, 0.06),
         planned("q < 45", "never factors", never, "plan"),
         planned("q < 45", "always factors", always, "plan"),
         *map(tallies_times, (0.5, 2.0)),
@@ -218,23 +212,16 @@ def trials() -> list[Trial]:
             planned("8 if q >= 300 else 6", f"{n}", lambda plan, n=n: plan._replace(rounds=n))
             for n in (3, 8, 12)
         ),
-        *(
-            Trial(
-                "PERSON_VOTES", f"{n}", lambda n=n: patch.object(tally, "PERSON_VOTES", n), "person"
-            )
-            for n in (64, 1024)
-        ),
+        *setting(tally, "PERSON_VOTES", 64, 1024),
         *(Trial("PERSON_NORM", f"{n}", lambda n=n: persons_of(n), "person") for n in (8, 32)),
         *usual("als", *({"lambda_u": x, "lambda_v": x} for x in (0.025, 0.1))),
+        *setting(als, "_START_RECORDS", 100_000, 400_000),
         *default(dc.PMF, "als", "sweeps", 5, 20),
         *default(dc.PMF, "als", "factors", 10, 40),
         *usual("sgd", *({"lambda_u": x, "lambda_v": x} for x in (0.02, 0.08))),
         *usual("sgd", {"gamma": 0.0125}, {"gamma": 0.05}, {"passes": 5}, {"passes": 20}),
         *default(dc.PMF, "sgd", "factors", 10, 40),
-        *(
-            Trial("BATCH", f"{n}", lambda n=n: patch.object(gradient, "BATCH", n), "gradient")
-            for n in (50_000, 200_000)
-        ),
+        *setting(gradient, "BATCH", 50_000, 200_000),
     ]
 
 
@@ -244,22 +231,17 @@ class Bench:
     def __init__(self, tables: Sequence[str]) -> None:
         self.items = {name: datasets.load_items(name) for name in tables}
         self.splits = {name: _splits(name) for name in tables}
-        self.known: dict[str, np.ndarray] = {}
+        self.usual_errors = cache(self.errors)
 
     def errors(self, cell: Cell) -> np.ndarray:
         """Clipped RMSE, split by split, with the constants as they are now."""
-        made = cell.make(self.items[cell.table])
+        made = cell.make(items=self.items[cell.table])
         return np.array(
             [
                 evaluate_split(made, split, cell.spec, seed=k, clip=True)["rmse"]
                 for k, split in enumerate(self.splits[cell.table])
             ]
         )
-
-    def usual_errors(self, cell: Cell) -> np.ndarray:
-        if cell.title not in self.known:
-            self.known[cell.title] = self.errors(cell)
-        return self.known[cell.title]
 
     def differences(self, trial: Trial, cells: Sequence[Cell]) -> np.ndarray:
         """Cell by split, in units of 0.0001."""
@@ -305,7 +287,7 @@ def main(words: Sequence[str]) -> None:
         show("as it is", "", *(f"{bench.usual_errors(cell).mean():.4f}" for cell in cells))
         for trial in of_kind:
             found = bench.differences(trial, cells)
-            show(f"`{trial.name}`", trial.value, *(f"{x:+.1f}" for x in found.mean(axis=1)))
+            show(f"`{trial.name}`", trial.value, *(f"{round(x):+d}" for x in found.mean(axis=1)))
             doubts += list(found.std(axis=1, ddof=1) / np.sqrt(SPLITS))
     print(f"\nstandard errors: median {np.median(doubts):.1f}, ", end="")
     print(f"nine in ten below {np.quantile(doubts, 0.9):.1f}, largest {max(doubts):.1f}")
