@@ -6,8 +6,8 @@
 Every number is the change of the clipped test RMSE in units of 0.0001, less is better, as a mean
 over splits with a tenth held out. A changed constant meets the same split and the same seeded
 noise as the value in the code, so that chance hardly enters the difference; the last line says how
-much of it does. Data sets that are not here are left out, and without any the club stands in.
-docs/constants.md holds the result.
+much of it does. Data sets that are not here are left out, and without any the club stands in. The
+result is in docs/constants.md.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ KINDS = {
 """What the constants of a module can move."""
 
 Make = Callable[..., Scheme]
-Change = Callable[[], AbstractContextManager[Any]]
 
 
 class Cell(NamedTuple):
@@ -64,11 +63,11 @@ class Cell(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A row of the result: one constant, another value, and where it can matter."""
+    """A row of the result: one constant, another value, and what it can move."""
 
     name: str
     value: str
-    change: Change
+    change: Callable[[], AbstractContextManager[Any]]
     kind: str
 
 
@@ -96,10 +95,7 @@ def columns(tables: Sequence[str]) -> dict[str, list[Cell]]:
             *at_one(partial(dc.Tally, unit="person"), "Tally, a person"),
             *at_one(partial(chorus, unit="person"), "Chorus, a person"),
         ],
-        **{
-            solver: at_one(partial(dc.PMF, solver=solver), f"PMF by {solver}")
-            for solver in pmf.USUAL
-        },
+        **{name: at_one(partial(dc.PMF, solver=name), f"PMF by {name}") for name in pmf.USUAL},
     }
 
 
@@ -114,8 +110,8 @@ def default(cls: type, kind: str, name: str, *values: Any) -> Iterator[Trial]:
     """Trials of a parameter's default: schemes are made anew for every trial."""
     known: dict[str, Any] = cls.__init__.__kwdefaults__  # type: ignore[misc]
     for value in values:
-        title = f"{cls.__name__}.{name}"
-        yield Trial(title, f"{value}", lambda v=value: patch.dict(known, {name: v}), kind)
+        change = partial(patch.dict, known, {name: value})
+        yield Trial(f"{cls.__name__}.{name}", f"{value}", change, kind)
 
 
 def usual(solver: str, *changes: dict[str, Any]) -> Iterator[Trial]:
@@ -123,8 +119,8 @@ def usual(solver: str, *changes: dict[str, Any]) -> Iterator[Trial]:
     for change in changes:
         value = pmf.USUAL[solver]._replace(**change)
         told = " ".join(f"{name}={new}" for name, new in change.items())
-        alone = {solver: value}
-        yield Trial(f"USUAL {solver}", told, lambda a=alone: patch.dict(pmf.USUAL, a), solver)
+        alone = partial(patch.dict, pmf.USUAL, {solver: value})
+        yield Trial(f"USUAL {solver}", told, alone, solver)
 
 
 def planned(name: str, value: str, change: Callable[[Plan], Plan], kind: str = "rounds") -> Trial:
@@ -185,7 +181,6 @@ def trials() -> list[Trial]:
         *setting(effects, "_PRIOR_RIDGE", 10.0, 40.0),
         *setting(effects, "_SPREAD", (0.01, 1.0), (0.04, 1.0), (0.02, 0.5), (0.02, 2.0)),
         *setting(effects, "_ROUNDS", 4, 16),
-        *(Trial("popularity", f"c / {n}", lambda n=n: counted_from(n), "effects") for n in (5, 20)),
         *setting(effects, "_RIDGE_ONE", 2.5, 10.0),
         *setting(effects, "_RIDGE_EFFECT", 6.0, 8.0, 24.0),
         *setting(effects, "_RIDGE_COUNT", 15.0, 60.0),
@@ -212,8 +207,13 @@ def trials() -> list[Trial]:
             planned("8 if q >= 300 else 6", f"{n}", lambda plan, n=n: plan._replace(rounds=n))
             for n in (3, 8, 12)
         ),
-        *setting(tally, "PERSON_VOTES", 64, 1024),
-        *(Trial("PERSON_NORM", f"{n}", lambda n=n: persons_of(n), "person") for n in (8, 32)),
+        *setting(tally, "PERSON_VOTES", 4, 64, 1024),
+        *(
+            Trial("popularity", f"c / {n}", partial(counted_from, n), kind)
+            for kind, counts in {"effects": (5, 20), "person": (40, 160, 640)}.items()
+            for n in counts
+        ),
+        *(Trial("PERSON_NORM", f"{n}", partial(persons_of, n), "person") for n in (4, 8, 32)),
         *usual("als", *({"lambda_u": x, "lambda_v": x} for x in (0.025, 0.1))),
         *setting(als, "_START_RECORDS", 100_000, 400_000),
         *default(dc.PMF, "als", "sweeps", 5, 20),
@@ -269,15 +269,15 @@ def _splits(name: str) -> list[Split]:
 
 
 def show(*cells: str) -> None:
-    print("| " + " | ".join(cells) + " |", flush=True)
+    print("|", " | ".join(cells), "|", flush=True)
 
 
 def main(words: Sequence[str]) -> None:
     tables = [name for name in TABLES if datasets.find(name) is not None] or [datasets.CLUB]
-    bench, by_kind = Bench(tables), columns(tables)
+    bench = Bench(tables)
     chosen = [t for t in trials() if not words or any(word in t.name for word in words)]
     doubts: list[float] = []
-    for kind, cells in by_kind.items():
+    for kind, cells in columns(tables).items():
         of_kind = [trial for trial in chosen if trial.kind == kind]
         if not of_kind or not cells:
             continue

@@ -14,6 +14,7 @@ from discreet.data.scale import RatingScale
 from discreet.release.tallies import Tallies
 
 # Constants in units of a quarter of the scale (one star of five); the same for every data set.
+# How each was found, and what the error owes to it: docs/constants.md.
 _RATING_VARIANCE = 1.0
 _PRIOR_RIDGE = 20.0
 _SPREAD = (0.02, 1.0)

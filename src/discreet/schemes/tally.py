@@ -44,7 +44,9 @@ from discreet.schemes.pmf.pmf import over_catalogue, public_items
 PERSONALISATIONS = ("weigh", "sample")
 UNITS = ("rating", "person")
 PERSON_VOTES = 256
-"""Of a whole person: somebody with as many ratings gives each a vote, as a rating would have."""
+"""Of a whole person: somebody with as many ratings gives each a vote, as a rating would have.
+
+Measured in docs/constants.md."""
 
 
 @dataclass(frozen=True, kw_only=True)

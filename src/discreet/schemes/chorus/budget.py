@@ -27,7 +27,9 @@ from discreet.release.tallies import ONE_VOTE, Tallies
 from discreet.schemes.tally import Tally, count_votes, weight_ratio
 
 PERSON_NORM = 16
-"""A whole person's votes, as the root of the sum of squares: 256 ratings have one each."""
+"""A whole person's votes, as the root of the sum of squares: 256 ratings have one each.
+
+Measured in docs/constants.md."""
 
 LevelsOf = Callable[[Ratings], NDArray[np.float64]]
 """Some records' levels, or what is left of them."""

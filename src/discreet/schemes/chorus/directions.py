@@ -20,7 +20,8 @@ from discreet.schemes.effects import (
     standardised,
 )
 
-# Public constants, the same for every data set (in units of a quarter of the scale).
+# Public constants, the same for every data set (in units of a quarter of the scale); measured in
+# docs/constants.md.
 FIRST_SIZE = 0.03
 """The prior variance of a person's coefficient for the strongest factor."""
 _VOICE = 0.3

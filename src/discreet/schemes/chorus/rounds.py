@@ -28,7 +28,8 @@ from discreet.schemes.chorus.budget import PersonBudget, Plan, RatingBudget, che
 from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
 from discreet.schemes.effects import Directions, Effects
 
-# Public constants, in units of a quarter of the scale; the same for every data set.
+# Public constants, in units of a quarter of the scale; the same for every data set. CLIP and FLOOR
+# were measured (docs/constants.md), the grids follow from docs/proofs/margins.md.
 CLIP = 0.55
 """X: a residual counts for at most this much."""
 FLOOR = 0.25
