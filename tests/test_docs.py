@@ -1,9 +1,14 @@
 """The documentation runs: code blocks, links, and the table of proofs."""
 
+import ast
+import importlib
+import inspect
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
+import numpy as np
 import pytest
 
 from discreet.errors import MissingExtraError
@@ -76,3 +81,46 @@ def test_every_proof_names_tests_that_exist() -> None:
         assert (ROOT / path).exists(), path
     for proof in (ROOT / "docs/proofs").glob("*.md"):
         assert proof.name == "README.md" or f"({proof.name})" in table
+
+
+def constants_on_the_page(section: str) -> list[tuple[ModuleType, str, str]]:
+    """Module, name and value of every row in a section of docs/constants.md."""
+    text = (ROOT / "docs/constants.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([^`]+)` \| `([\w/]+)\.py` \| `([^`]+)` \|", text, re.MULTILINE)
+    return [
+        (importlib.import_module(f"discreet.{path.replace('/', '.')}"), name, value)
+        for name, path, value in rows
+    ]
+
+
+def test_constants_have_the_values_that_their_page_states() -> None:
+    stated = constants_on_the_page("By name")
+    assert len(stated) > 40
+    for module, name, value in stated:
+        assert eval(name, vars(module)) == eval(value), f"{module.__name__}: {name}"
+
+
+def test_numbers_inside_functions_stand_where_their_page_says() -> None:
+    stated = constants_on_the_page("Inside functions")
+    assert len(stated) > 10
+    for module, name, code in stated:
+        assert code in inspect.getsource(eval(name, vars(module))), f"{module.__name__}: {name}"
+
+
+def test_no_constant_of_these_modules_is_missing_from_the_page() -> None:
+    stated = {(module, name) for module, name, _ in constants_on_the_page("By name")}
+    for module in {module for module, _ in stated}:
+        for name in numbers_of(module):
+            assert (module, name) in stated, f"{module.__name__}: {name}"
+
+
+def numbers_of(module: ModuleType) -> list[str]:
+    """The names that a module gives to numbers, as the first thing it does with them."""
+    targets = [
+        target
+        for statement in ast.parse(inspect.getsource(module)).body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+    ]
+    names = [node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name)]
+    return [name for name in names if np.asarray(vars(module)[name]).dtype.kind in "if"]

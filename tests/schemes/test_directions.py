@@ -15,7 +15,7 @@ CLIP, WEIGHT_RATIO, SIGMA = 0.55, 0.7, 2.0
 
 def plain_spread(X: Array, R: Array, Omega: Array) -> Array:
     """EM with every item's own noise: X_j ~ N(0, Omega) + N(0, R_j I)."""
-    for _ in range(directions._EM_STEPS):
+    for _ in range(directions.EM_STEPS):
         total = np.zeros_like(Omega)
         for x, r in zip(X, R, strict=True):
             gain = Omega @ np.linalg.inv(Omega + r * np.eye(len(Omega)))
@@ -41,27 +41,27 @@ def grouped(X: Array, R: Array, groups: int) -> tuple[Array, Array, Array]:
 
 def test_with_as_many_groups_as_items_it_is_plain_em() -> None:
     X, R = some_rows(60)
-    found = directions._spread(*grouped(X, R, 60), np.eye(3))
+    found = directions.spread(*grouped(X, R, 60), np.eye(3))
     np.testing.assert_allclose(found, plain_spread(X, R, np.eye(3)), rtol=1e-9, atol=1e-12)
 
 
 def test_groups_of_items_with_like_noise_change_little() -> None:
     """Over seeds they change 0.4% at most, and a single group at least ten times as much."""
     X, R = some_rows(1500)
-    start = directions._first_spread(*grouped(X, R, directions._NOISE_GROUPS))
+    start = directions.first_spread(*grouped(X, R, directions.NOISE_BINS))
     exact = plain_spread(X, R, start)
     changed = [
-        np.abs(directions._spread(*grouped(X, R, count), start) - exact).max() / exact.max()
-        for count in (directions._NOISE_GROUPS, 1)
+        np.abs(directions.spread(*grouped(X, R, count), start) - exact).max() / exact.max()
+        for count in (directions.NOISE_BINS, 1)
     ]
     assert changed[0] < 0.01 < changed[1]
 
 
 def test_the_spread_is_found() -> None:
     """The largest entry has a deviation of sqrt(2/n) = 0.01; a spread off by a tenth is refused."""
-    groups = grouped(*some_rows(20_000), directions._NOISE_GROUPS)
-    start = directions._first_spread(*groups)
-    found = directions._spread(*groups, start)
+    groups = grouped(*some_rows(20_000), directions.NOISE_BINS)
+    start = directions.first_spread(*groups)
+    found = directions.spread(*groups, start)
     np.testing.assert_allclose(start, SPREAD, atol=0.08)
     np.testing.assert_allclose(found, SPREAD, atol=0.05)
     assert np.abs(1.1 * found - SPREAD).max() > 0.05
@@ -70,8 +70,8 @@ def test_the_spread_is_found() -> None:
 def test_no_signal_is_no_spread_but_a_number() -> None:
     _, R = some_rows(2000)
     noise = np.sqrt(R)[:, None] * np.random.default_rng(6).standard_normal((len(R), 3)) / 2
-    groups = grouped(noise, R, directions._NOISE_GROUPS)
-    found = directions._spread(*groups, directions._first_spread(*groups))
+    groups = grouped(noise, R, directions.NOISE_BINS)
+    found = directions.spread(*groups, directions.first_spread(*groups))
     assert np.isfinite(found).all()
     assert np.abs(found).max() < 1e-3
 
@@ -91,15 +91,15 @@ def rounds(items: int, factors: int, count: int) -> tuple[Array, list[tuple[Arra
 
 def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     """What the last rounds show, with a row for every item at each step."""
-    last = heard[-directions._MEMORY :]
+    last = heard[-directions.MEMORY :]
     seen, fed = counts > 0.5, last[-1][1]
     c, d = counts[seen], fed.shape[1]
     Y = np.hstack([sums[seen] / (SIGMA * c[:, None]) for sums, _ in last])
-    chance = 0.5 * CLIP**2 * directions._VOICE * WEIGHT_RATIO / (d * SIGMA**2)
+    chance = 0.5 * CLIP**2 * directions.VECTOR_SQUARE * WEIGHT_RATIO / (d * SIGMA**2)
     R = 1 / c**2 + chance / c
     g = (Y / R[:, None]).sum(axis=0) / (1 / R).sum()
     order = np.argsort(R)
-    start = directions._first_spread(*grouped((Y - g)[order], R[order], len(R)))
+    start = directions.first_spread(*grouped((Y - g)[order], R[order], len(R)))
     Omega = plain_spread(Y - g, R, start)
     m, doubt = np.empty_like(Y), np.zeros_like(Omega)
     for j, y in enumerate(Y):
@@ -107,7 +107,7 @@ def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[A
         m[j] = g + gain @ (y - g)
         doubt += c[j] / c.sum() * (Omega - gain @ Omega)
     beta, mean = SIGMA * m[:, -d:], c @ m / c.sum()
-    fade = np.repeat(directions._FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
+    fade = np.repeat(directions.FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
     faded = (m - mean) * fade
     values, Q = np.linalg.eigh((faded * c[:, None]).T @ faded / c.sum())
     axes = fade[:, None] * Q[:, ::-1][:, :d] / np.sqrt(values[::-1][:d])
@@ -126,7 +126,7 @@ def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[A
 def test_sums_over_items_conclude_what_every_item_would(
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(directions, "_NOISE_GROUPS", 1000)
+    monkeypatch.setattr(directions, "NOISE_BINS", 1000)
     counts, heard = rounds(120, 2, count)
     assert (counts < 0.5).any()
     estimator = DirectionEstimator(counts, 2, CLIP, WEIGHT_RATIO)

@@ -18,7 +18,9 @@ from discreet.data.items import Items, how_to_vouch
 from discreet.errors import DataError
 
 MANY = 0.05
-"""From this share of ratings outside the catalogue on, a mistake is more likely than old items."""
+"""From this share of ratings outside the catalogue on, a mistake is more likely than old items.
+
+A judgement, and it decides about words alone: docs/constants.md."""
 ALIKE = 0.95
 """On MovieLens 1M the counts in the earlier half of the ratings have a rank correlation of 0.985
 with all counts, those in a tenth of the ratings 0.981; a film's year has at most 0.24 with counts

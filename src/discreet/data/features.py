@@ -14,9 +14,11 @@ from discreet.data.items import Items, how_to_vouch
 from discreet.errors import ParameterError
 
 MOST_FLAGS = 64
-"""At most so many values of one column become flags, the most frequent in the catalogue first."""
+"""At most so many values of one column become flags, the most frequent in the catalogue first.
+
+A bound on the size of a release: docs/constants.md."""
 LEAST_ITEMS = 5
-"""A flag needs at least so many items of the catalogue."""
+"""A flag needs at least so many items of the catalogue: measured in docs/constants.md."""
 TITLE_FAMILY = "title family"
 
 _ARTICLES = {"the", "a", "an", "der", "die", "das", "le", "la", "les", "el", "los", "il"}

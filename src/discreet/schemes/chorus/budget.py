@@ -39,7 +39,9 @@ from discreet.schemes.votes import (
 )
 
 PERSON_NORM = 16
-"""A whole person's votes, as the root of the sum of squares: 256 ratings have one each."""
+"""A whole person's votes, as the root of the sum of squares: 256 ratings have one each.
+
+Measured in docs/constants.md."""
 
 
 class Plan(NamedTuple):

@@ -23,13 +23,13 @@ from discreet.schemes.effects import (
 # Public constants in quarters of the scale, the same for every data set: docs/constants.md.
 FIRST_SIZE = 0.03
 """The prior variance of a person's coefficient for the strongest factor."""
-_VOICE = 0.3
-"""E|u|^2, for how much chance there is in a sum of voices."""
-_MEMORY, _FADE = 3, 0.5
+VECTOR_SQUARE = 0.3
+"""E|u|^2 of a user vector, for how much chance there is in a sum of them."""
+MEMORY, FADE = 3, 0.5
 """So many rounds are combined, each older one counting half as much."""
-_NOISE_BINS = 32
+NOISE_BINS = 32
 """Of items, for empirical Bayes: as good as 128."""
-_EM_STEPS, _LEAST = 3, 0.1
+EM_STEPS, LEAST = 3, 0.1
 """EM begins with no direction below a tenth of the mean; more steps predict no better."""
 _RANK = 1e-12
 """Directions that were fed in twice count once."""
@@ -81,13 +81,13 @@ class DirectionEstimator:
         self.items = heard[np.argsort(-counts[heard], kind="stable")]
         self.c = counts[self.items]
         self.total = self.c.sum()
-        self.chance = 0.5 * clip**2 * _VOICE * weight_ratio / factors
+        self.chance = 0.5 * clip**2 * VECTOR_SQUARE * weight_ratio / factors
         # Items with nearly the same noise: what is computed of them stays in a cache, and unless
         # they are very many, their products wake no threads of the linear algebra's own.
-        ends = len(heard) * np.arange(_NOISE_BINS + 1) // _NOISE_BINS
+        ends = len(heard) * np.arange(NOISE_BINS + 1) // NOISE_BINS
         self.bins = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
         self.rounds, self.d = 0, factors
-        self.shown = np.empty((len(heard), _MEMORY * factors))
+        self.shown = np.empty((len(heard), MEMORY * factors))
         self.t = np.empty_like(self.shown)
 
     def update(self, sums: Array, sigma: float, fed: Array) -> Directions:
@@ -96,7 +96,7 @@ class DirectionEstimator:
         if not len(self.items):
             return Directions(np.zeros(fed.shape), np.zeros(d))
         # Each round takes the place of the oldest one.
-        k, count = self.rounds % _MEMORY, min(self.rounds + 1, _MEMORY)
+        k, count = self.rounds % MEMORY, min(self.rounds + 1, MEMORY)
         self.rounds += 1
         newest = slice(k * d, (k + 1) * d)
         np.divide(sums[self.items], (sigma * self.c)[:, None], out=self.shown[:, newest])
@@ -104,7 +104,7 @@ class DirectionEstimator:
         t = self.t[:, : count * d]
         Q, doubt = self._posterior(self.shown[:, : count * d], R, t)
         mean, covariance, with_fed, of_fed = self._moments(t, fed)
-        fade = np.repeat(_FADE ** ((k - np.arange(count)) % count), d)
+        fade = np.repeat(FADE ** ((k - np.arange(count)) % count), d)
         axes = fade[:, None] * _whitening(fade[:, None] * (Q @ covariance @ Q.T) * fade, d)
         turned = Q.T @ axes
         # How much of a person's taste each direction explains, from this round's sums: what was fed
@@ -135,7 +135,7 @@ class DirectionEstimator:
             np.matmul(x.T, x, out=square)
         r = np.array([R[bin_].mean() for bin_ in self.bins])
         sizes = np.array([bin_.stop - bin_.start for bin_ in self.bins])
-        values, Q = _eigen(_spread(squares, r, sizes, _first_spread(squares, r, sizes)))
+        values, Q = _eigen(spread(squares, r, sizes, first_spread(squares, r, sizes)))
         share = np.zeros(len(g))
         for bin_ in self.bins:
             shares = values / (values + R[bin_, None])
@@ -180,7 +180,7 @@ def more_telling(found: Directions, before: Directions | None) -> Directions:
     return found if before is None or found.sizes.sum() > before.sizes.sum() else before
 
 
-def _first_spread(squares: Array, r: Array, sizes: Array) -> Array:
+def first_spread(squares: Array, r: Array, sizes: Array) -> Array:
     """Omega by moments: the squares less the noise in them.
 
     A bin counts as far as its squares tell of Omega, whose size is guessed from the best first.
@@ -192,16 +192,16 @@ def _first_spread(squares: Array, r: Array, sizes: Array) -> Array:
         moments = np.tensordot(weights, squares, 1) / (weights @ sizes) - noise * np.eye(d)
         size = max(np.trace(moments) / d, 1e-12)
     values, Q = np.linalg.eigh(moments)
-    return np.asarray(Q * np.maximum(values, _LEAST * size) @ Q.T)
+    return np.asarray(Q * np.maximum(values, LEAST * size) @ Q.T)
 
 
-def _spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
+def spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
     """Omega of rows N(0, Omega) + N(0, r_g I), by EM from a first guess.
 
     Of every bin g of rows their sum of squares, noise and number.
     """
     d = len(Omega)
-    for _ in range(_EM_STEPS):
+    for _ in range(EM_STEPS):
         values, Q = _eigen(Omega)
         share = values / (values + r[:, None])
         half = (squares.reshape(-1, d) @ Q).reshape(squares.shape)

@@ -39,7 +39,7 @@ from discreet.schemes.voting import Known, VotingScheme
 PROBE = 0.03
 """The share of the budget that is spent on deciding how to spend the rest."""
 _SQUARES = 5.0
-"""The variance of a Laplace number's square, over that of the number squared."""
+"""The variance of a Laplace number's square, over that of the number squared: 24/2^2 - 1."""
 TALLIES = 0.35
 """The tallies' share, where the number of factors is given."""
 

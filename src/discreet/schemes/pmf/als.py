@@ -39,7 +39,9 @@ def solve_side(
 
 
 _START_RECORDS = 4_000_000
-"""So many ratings tell the leading directions as well as all of them; every n-th person's then."""
+"""So many ratings tell the leading directions as well as all of them; every n-th person's then.
+
+Measured in docs/constants.md."""
 _START_PARTS = 4
 """Sums of their own, however many the threads: these change no result."""
 

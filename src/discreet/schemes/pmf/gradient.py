@@ -20,7 +20,8 @@ from discreet.progress import Progress
 from discreet.schemes.model import TracePoint
 
 BATCH = 100_000
-"""Ratings per mini-batch: with it, the paper's gamma = 50 reproduces the paper's results."""
+"""Ratings per mini-batch: with it, the paper's gamma = 50 reproduces the paper's results
+(docs/constants.md has what other sizes do)."""
 
 
 def unit_rows(rng: np.random.Generator, rows: int, d: int, initial: str) -> Array:

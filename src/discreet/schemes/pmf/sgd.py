@@ -20,7 +20,7 @@ from discreet.schemes.model import TracePoint
 from discreet.schemes.pmf.gradient import Side, diverged
 
 _MANY = 1 << 22
-"""So many ratings are worth more bands, and more threads."""
+"""So many ratings are worth more bands, and more threads: it decides about time (docs/speed.md)."""
 _HOPELESS = 1e3
 """No useful model has such an error, in quarters of the scale; a diverging one passes it soon."""
 
