@@ -1,0 +1,117 @@
+"""A scheme in a file of its own, as the documentation shows it, through every command."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.release.release import Release
+from discreet.schemes import SCHEMES, find_scheme, usual_scheme
+from discreet.schemes.base import build_scheme, options_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "own-mechanism.md").read_text()
+[CODE] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+[COMMANDS] = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+FIT, EVALUATE, SWEEP, AUDIT = COMMANDS.strip().splitlines()
+
+
+def run(command: str, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    program, *words = shlex.split(command)
+    assert program == "discreet"
+    return subprocess.run(
+        [sys.executable, "-m", "discreet", *words, *more],
+        cwd=folder, env={**os.environ, "COLUMNS": "200"}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+
+
+def ok(command: str, folder: Path, *more: str) -> str:
+    result = run(command, folder, *more)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "noisy_means.py").write_text(CODE)
+    return tmp_path
+
+
+def test_it_is_fitted_with_its_own_option(folder: Path) -> None:
+    assert "proven" in ok(FIT, folder)
+    release = Release.load(folder / "release")
+    assert release.certificate.scheme == "Noisy means"
+    assert str(release.certificate.status) == "proven"
+    help_text = ok("discreet fit --scheme noisy_means:NoisyMeans --help", folder)
+    assert "--shrink" in help_text
+    assert "[noisy_means:NoisyMeans]" in help_text
+    assert "--shrink" not in ok("discreet fit --help", folder)
+
+
+def test_it_runs_by_itself(folder: Path) -> None:
+    shown = subprocess.run(
+        [sys.executable, "noisy_means.py"], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout
+    assert "Release(Noisy means, proven" in shown
+
+
+def test_it_is_evaluated_beside_others(folder: Path) -> None:
+    shown = ok(EVALUATE, folder)
+    assert "noisy_means:NoisyMeans" in shown
+    assert "tally" in shown
+
+
+def test_it_is_swept_in_processes_of_their_own(folder: Path) -> None:
+    shown = ok(SWEEP, folder)
+    assert "Noisy means" in shown
+    assert "0 cells" not in shown
+    assert (folder / "sweep" / "sweep.csv").read_text().count("Noisy means") == 2
+
+
+def test_it_is_attacked_and_what_is_broken_is_found_out(folder: Path) -> None:
+    assert "not refuted" in ok(AUDIT, folder, "--fits", "100")
+    quiet = CODE.replace("ONE_VOTE / Fraction(t)", "ONE_VOTE / Fraction(8 * t)")
+    assert quiet != CODE
+    (folder / "quiet.py").write_text(quiet)
+    found = run("discreet audit --scheme quiet:NoisyMeans", folder, "--fits", "400")
+    assert found.returncode == 1
+    assert "A proven guarantee was refuted" in found.stdout
+
+
+def test_what_is_no_scheme_is_named(folder: Path) -> None:
+    (folder / "empty.py").write_text("Nothing = 1\n")
+    for name, words in {
+        "nothing": "there is no scheme 'nothing': there are tally, chorus",
+        "missing:Scheme": "cannot import the scheme missing:Scheme",
+        "noisy_means:Missing": "cannot import the scheme noisy_means:Missing",
+        "empty:Nothing": "empty:Nothing is no scheme",
+    }.items():
+        for command in (f"fit club --scheme {name}", f"audit --scheme {name}"):
+            result = run(f"discreet {command}", folder)
+            assert result.returncode == 1
+            assert words in result.stderr
+
+
+def test_every_scheme_of_the_table_describes_itself() -> None:
+    names = {name: find_scheme(name).about for name in SCHEMES}
+    assert [about.name.lower() for about in names.values()] == list(names)
+    assert len({about.promise for about in names.values()}) == len(names)
+    for name, about in names.items():
+        scheme = build_scheme(find_scheme(name))
+        assert set(about.engines) <= {"local", "stream", "spark"}
+        assert "local" in about.engines
+        assert set(about.units) <= {"rating", "person"}
+        offered = {"prepare", "allowances", "publish_batch"}
+        assert about.publishes == (offered <= set(dir(scheme)))
+        for field, option in options_of(find_scheme(name)).items():
+            assert hasattr(scheme, field)
+            assert option.flag.startswith("--")
+    assert usual_scheme(None) is find_scheme("tally")
+    assert usual_scheme(1e-6) is find_scheme("chorus")
+    with pytest.raises(ParameterError, match="there is no scheme"):
+        find_scheme("als")
