@@ -21,7 +21,8 @@ from discreet.privacy.provenance import Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.publish import publish as publish_to_folder
-from discreet.release.release import ITEMS, MODEL, Release
+from discreet.release.format import ITEMS, MODEL
+from discreet.release.release import Release
 from discreet.schemes.tally import Tally
 from tests.databases import filled, films
 

@@ -59,10 +59,10 @@ def _name(option: Option) -> str:
 
 def _options(names: Iterable[str]) -> dict[str, _Known]:
     """All options of these schemes by name."""
-    from discreet.schemes.base import options_of
-
     found: dict[str, _Known] = {}
     for scheme in names:
+        from discreet.schemes.base import options_of
+
         for option in options_of(find_scheme(scheme)).values():
             found.setdefault(_name(option), _Known({})).of.setdefault(scheme, option)
     return found

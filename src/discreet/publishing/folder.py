@@ -16,7 +16,8 @@ from discreet.errors import LedgerError, ReleaseError
 from discreet.privacy.lifetime import Costs
 from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, FileLedger, LedgerRelease
 from discreet.release.durable import put_in_place, remove_leftovers
-from discreet.release.release import FILES, Release
+from discreet.release.format import FILES
+from discreet.release.release import Release
 from discreet.schemes.base import Standing
 
 

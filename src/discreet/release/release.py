@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 import math
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,22 +16,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.arrays import Array
-from discreet.data.derived import looks_derived
 from discreet.data.ids import Id, Ids
 from discreet.data.items import Items
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, OutputError, ReleaseError, require_count
-from discreet.privacy import encoding
 from discreet.privacy.certificate import INCREMENTAL, Certificate
 from discreet.release.durable import make_room, put_in_place, stage
+from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
 from discreet.release.scoring import FoldIn, ItemScores, Own, fold_in, score_pairs, top_n
 from discreet.release.tallies import Tallies
-
-FORMAT = 1
-ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
-FILES = {ITEMS, MODEL, CERTIFICATE}
-_EFFECT, _FACTORS, _FAMILY = "_effect", "_factors", "_family_"
-_TALLIES = ("_against", "_in_favour", "_noise_variance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,19 +116,26 @@ class Release:
         self, own: Own, n: int, *, exclude_rated: bool = True, threads: int | None = None
     ) -> pl.DataFrame:
         """`recommend` for many people at once: frame person (0, 1, ...), item, rank, score."""
-        require_count("n", n)
-        people = fold_in(self.item_scores, own, self.fold_in, threads)
-        who, best, score = top_n(
-            self.item_scores, people, own, n, exclude_rated=exclude_rated, threads=threads
-        )
+        who, best, score = self.top(own, n, exclude_rated=exclude_rated, threads=threads)
         return pl.DataFrame(
             {
                 "person": who,
                 "item": self.item_ids.take(best),
                 "rank": np.arange(len(who)) - np.searchsorted(who, who) + 1,
-                "score": self.scale.clip(score),
+                "score": score,
             }
         )
+
+    def top(
+        self, own: Own, n: int, *, exclude_rated: bool = True, threads: int | None = None
+    ) -> tuple[Array, Array, Array]:
+        """The same as plain arrays: person, row in the catalogue, and score, best first."""
+        require_count("n", n)
+        people = fold_in(self.item_scores, own, self.fold_in, threads)
+        who, best, score = top_n(
+            self.item_scores, people, own, n, exclude_rated=exclude_rated, threads=threads
+        )
+        return who, best, self.scale.clip(score)
 
     def predict(
         self, my_items: Any, my_ratings: Any, items: Any, *, clip: bool = True
@@ -193,31 +190,7 @@ class Release:
 
     def files(self) -> dict[str, bytes]:
         """What a release folder holds, by name."""
-        columns = {_EFFECT: self.item_effects, _FACTORS: self.item_factors}
-        columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(self.families.values())}
-        if self.tallies is not None:
-            columns |= {name: getattr(self.tallies, name[1:]) for name in _TALLIES}
-        table = self.items.frame.with_columns(
-            pl.Series(name, values) for name, values in columns.items()
-        )
-        buffer = io.BytesIO()
-        table.write_ipc(buffer)
-        model = {
-            "format": FORMAT,
-            "scale": [self.scale.lo, self.scale.hi],
-            "mean": self.mean,
-            "prior": [float(p) for p in self.prior],
-            "factor_names": list(self.factor_names),
-            "families": list(self.families),
-            "shared_noise": None if self.tallies is None else self.tallies.shared_noise,
-            "fold_in": {
-                "ridge": self.fold_in.ridge,
-                "ridge_per_rating": self.fold_in.ridge_per_rating,
-            },
-        }
-        files = {ITEMS: buffer.getvalue(), MODEL: (json.dumps(model, indent=2) + "\n").encode()}
-        bound = self.certificate.with_digest(_digest(encoding.write(self.certificate), files))
-        return {**files, CERTIFICATE: encoding.write(bound).encode()}
+        return write_files(self)
 
     @classmethod
     def load(cls, folder: str | Path) -> Release:
@@ -234,35 +207,7 @@ class Release:
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Release:
         """A release from what its folder holds, with the same checks."""
-        text = files[CERTIFICATE].decode("utf-8", "replace")
-        certificate = encoding.read(text)
-        expected = _digest(text, {name: files[name] for name in (ITEMS, MODEL)})
-        if certificate.digest != expected:
-            raise ReleaseError(
-                "the files do not match the certificate's digest: they were changed or "
-                "damaged after the release was made; get it again from its publisher"
-            )
-        model = _model(files[MODEL])
-        families, shared_noise = model.pop("families"), model.pop("shared_noise")
-        known = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched)
-        return cls(**model, **known, certificate=_with_columns(certificate, known["items"]))
-
-
-def _with_columns(certificate: Certificate, items: Items) -> Certificate:
-    """A version that did not record columns, nor ask about them, published them all the same."""
-    made = certificate.provenance
-    if made.recorded:
-        return certificate
-    schema = {name: kind for name, kind in items.frame.schema.items() if name != "item"}
-    suspects = tuple(
-        name for name, kind in schema.items() if looks_derived(name, numbers=kind.is_numeric())
-    )
-    made = replace(
-        made,
-        columns=made.columns or tuple(schema),
-        suspects=tuple(name for name in suspects if name not in made.vouched),
-    )
-    return replace(certificate, provenance=made)
+        return cls(**read_fields(files))
 
 
 def check_target(folder: str | Path) -> None:
@@ -277,14 +222,6 @@ def check_target(folder: str | Path) -> None:
             )
 
 
-def _digest(certificate: str, files: dict[str, bytes]) -> str:
-    """Over a certificate's text, all but its digest, and the other files."""
-    digest = hashlib.sha256(encoding.without_digest(certificate).encode())
-    for name in sorted(files):
-        digest.update(hashlib.sha256(files[name]).digest())
-    return digest.hexdigest()
-
-
 def _read(source: Path, name: str) -> bytes:
     try:
         return (source / name).read_bytes()
@@ -292,63 +229,3 @@ def _read(source: Path, name: str) -> bytes:
         raise ReleaseError(
             f"{source} is not a whole release: cannot read {name}: {error}"
         ) from None
-
-
-def _model(raw: bytes) -> dict[str, Any]:
-    try:
-        model = json.loads(raw)
-        if model["format"] != FORMAT:
-            raise ReleaseError(
-                f"the release has format {model['format']!r}, this version reads {FORMAT}; use "
-                "the version of discreet that wrote it"
-            )
-        return {
-            "scale": RatingScale(*map(float, model["scale"])),
-            "mean": float(model["mean"]),
-            "prior": np.array([float(p) for p in model["prior"]]),
-            "factor_names": tuple(str(name) for name in model["factor_names"]),
-            "families": [str(name) for name in model["families"]],
-            "shared_noise": model["shared_noise"],
-            "fold_in": FoldIn(
-                float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
-            ),
-        }
-    except ReleaseError:
-        raise
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
-
-
-def _items(
-    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
-) -> dict[str, Any]:
-    try:
-        table = pl.read_ipc(io.BytesIO(raw))
-        effects = table[_EFFECT].cast(pl.Float64).to_numpy()
-        factors = table[_FACTORS].to_numpy()
-        families = {
-            name: table[f"{_FAMILY}{k}"].cast(pl.Int32).to_numpy()
-            for k, name in enumerate(family_names)
-        }
-        tallies = None
-        if shared_noise is not None:
-            against, in_favour = (table[n].cast(pl.Int64).to_numpy() for n in _TALLIES[:2])
-            variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
-            tallies = Tallies(against, in_favour, variance, bool(shared_noise))
-        public = [name for name in table.columns if not name.startswith("_")]
-        items = Items.as_published(
-            table.select(public), tuple(name for name in vouched if name in public)
-        )
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
-    if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):
-        raise ReleaseError(f"{ITEMS} holds no matrix of factors")
-    if not items.ids.values.equals(table["item"].cast(items.ids.values.dtype)):
-        raise ReleaseError(f"{ITEMS} is not in canonical order")
-    return {
-        "items": items,
-        "item_effects": effects,
-        "item_factors": factors,
-        "families": families,
-        "tallies": tallies,
-    }

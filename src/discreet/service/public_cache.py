@@ -17,7 +17,7 @@ from discreet.database import catalogue, ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import catalogue_version
 from discreet.release.release import Release
-from discreet.release.scoring import Own, fold_in, top_n
+from discreet.release.scoring import Own
 from discreet.service import logs
 
 RENEW_SECONDS = 1.0
@@ -68,12 +68,10 @@ class Model:
             np.array(rows, dtype=np.int32),
             np.array(ratings, dtype=np.float64),
         )
-        people = fold_in(self.release.item_scores, mine, self.release.fold_in, threads=1)
-        _, best, score = top_n(self.release.item_scores, people, mine, n, threads=1)
-        shown = self.release.scale.clip(score)
+        _, best, score = self.release.top(mine, n, threads=1)
         return [
-            Pick(self.ids[row], round(float(value), 4))
-            for row, value in zip(best.tolist(), shown.tolist(), strict=True)
+            Pick(self.ids[row], round(value, 4))
+            for row, value in zip(best.tolist(), score.tolist(), strict=True)
         ]
 
     def popularity(self) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from discreet.database import ledger
 from discreet.privacy import encoding
-from discreet.release.release import CERTIFICATE
+from discreet.release.format import CERTIFICATE
 from discreet.service.access import address, anyone, authenticator_of
 from discreet.service.api import shapes
 from discreet.service.problems import Problem, described

@@ -1,0 +1,164 @@
+"""How a release is written: three files, a certificate that binds the other two by a digest.
+
+Reading checks version, digest, shapes and types; nothing in a file is ever executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from discreet.data.derived import looks_derived
+from discreet.data.items import Items
+from discreet.data.scale import RatingScale
+from discreet.errors import ReleaseError
+from discreet.privacy import encoding
+from discreet.privacy.certificate import Certificate
+from discreet.release.scoring import FoldIn
+from discreet.release.tallies import Tallies
+
+if TYPE_CHECKING:
+    from discreet.release.release import Release
+
+FORMAT = 1
+ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
+FILES = {ITEMS, MODEL, CERTIFICATE}
+_EFFECT, _FACTORS, _FAMILY = "_effect", "_factors", "_family_"
+_TALLIES = ("_against", "_in_favour", "_noise_variance")
+
+
+def write_files(release: Release) -> dict[str, bytes]:
+    """What a release folder holds, by name."""
+    columns = {_EFFECT: release.item_effects, _FACTORS: release.item_factors}
+    columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(release.families.values())}
+    if release.tallies is not None:
+        columns |= {name: getattr(release.tallies, name[1:]) for name in _TALLIES}
+    table = release.items.frame.with_columns(
+        pl.Series(name, values) for name, values in columns.items()
+    )
+    buffer = io.BytesIO()
+    table.write_ipc(buffer)
+    model = {
+        "format": FORMAT,
+        "scale": [release.scale.lo, release.scale.hi],
+        "mean": release.mean,
+        "prior": [float(p) for p in release.prior],
+        "factor_names": list(release.factor_names),
+        "families": list(release.families),
+        "shared_noise": None if release.tallies is None else release.tallies.shared_noise,
+        "fold_in": {
+            "ridge": release.fold_in.ridge,
+            "ridge_per_rating": release.fold_in.ridge_per_rating,
+        },
+    }
+    files = {ITEMS: buffer.getvalue(), MODEL: (json.dumps(model, indent=2) + "\n").encode()}
+    bound = release.certificate.with_digest(digest_of(encoding.write(release.certificate), files))
+    return {**files, CERTIFICATE: encoding.write(bound).encode()}
+
+
+def read_fields(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """The fields of a release from what its folder holds, or an error that says what is wrong."""
+    text = files[CERTIFICATE].decode("utf-8", "replace")
+    certificate = encoding.read(text)
+    expected = digest_of(text, {name: files[name] for name in (ITEMS, MODEL)})
+    if certificate.digest != expected:
+        raise ReleaseError(
+            "the files do not match the certificate's digest: they were changed or "
+            "damaged after the release was made; get it again from its publisher"
+        )
+    model = _model(files[MODEL])
+    families, shared_noise = model.pop("families"), model.pop("shared_noise")
+    known = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched)
+    return {**model, **known, "certificate": _with_columns(certificate, known["items"])}
+
+
+def _with_columns(certificate: Certificate, items: Items) -> Certificate:
+    """A version that did not record columns, nor ask about them, published them all the same."""
+    made = certificate.provenance
+    if made.recorded:
+        return certificate
+    schema = {name: kind for name, kind in items.frame.schema.items() if name != "item"}
+    suspects = tuple(
+        name for name, kind in schema.items() if looks_derived(name, numbers=kind.is_numeric())
+    )
+    made = replace(
+        made,
+        columns=made.columns or tuple(schema),
+        suspects=tuple(name for name in suspects if name not in made.vouched),
+    )
+    return replace(certificate, provenance=made)
+
+
+def digest_of(certificate: str, files: dict[str, bytes]) -> str:
+    """Over a certificate's text, all but its digest, and the other files."""
+    digest = hashlib.sha256(encoding.without_digest(certificate).encode())
+    for name in sorted(files):
+        digest.update(hashlib.sha256(files[name]).digest())
+    return digest.hexdigest()
+
+
+def _model(raw: bytes) -> dict[str, Any]:
+    try:
+        model = json.loads(raw)
+        if model["format"] != FORMAT:
+            raise ReleaseError(
+                f"the release has format {model['format']!r}, this version reads {FORMAT}; use "
+                "the version of discreet that wrote it"
+            )
+        return {
+            "scale": RatingScale(*map(float, model["scale"])),
+            "mean": float(model["mean"]),
+            "prior": np.array([float(p) for p in model["prior"]]),
+            "factor_names": tuple(str(name) for name in model["factor_names"]),
+            "families": [str(name) for name in model["families"]],
+            "shared_noise": model["shared_noise"],
+            "fold_in": FoldIn(
+                float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
+            ),
+        }
+    except ReleaseError:
+        raise
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
+
+
+def _items(
+    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
+) -> dict[str, Any]:
+    try:
+        table = pl.read_ipc(io.BytesIO(raw))
+        effects = table[_EFFECT].cast(pl.Float64).to_numpy()
+        factors = table[_FACTORS].to_numpy()
+        families = {
+            name: table[f"{_FAMILY}{k}"].cast(pl.Int32).to_numpy()
+            for k, name in enumerate(family_names)
+        }
+        tallies = None
+        if shared_noise is not None:
+            against, in_favour = (table[n].cast(pl.Int64).to_numpy() for n in _TALLIES[:2])
+            variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
+            tallies = Tallies(against, in_favour, variance, bool(shared_noise))
+        public = [name for name in table.columns if not name.startswith("_")]
+        items = Items.as_published(
+            table.select(public), tuple(name for name in vouched if name in public)
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
+    if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):
+        raise ReleaseError(f"{ITEMS} holds no matrix of factors")
+    if not items.ids.values.equals(table["item"].cast(items.ids.values.dtype)):
+        raise ReleaseError(f"{ITEMS} is not in canonical order")
+    return {
+        "items": items,
+        "item_effects": effects,
+        "item_factors": factors,
+        "families": families,
+        "tallies": tallies,
+    }
