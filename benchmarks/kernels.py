@@ -20,8 +20,8 @@ from discreet.kernels import gradients, reference
 from discreet.kernels.threads import record_ranges, run_ranges
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.pmf.als import solve_side
-from discreet.schemes.pmf.dp import PDPPMF
 from discreet.schemes.pmf.gradient import GradientSteps
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.sgd import Blocks
 
 

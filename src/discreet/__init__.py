@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from discreet.schemes.bias import Bias as Bias
     from discreet.schemes.chorus.scheme import Chorus as Chorus
     from discreet.schemes.pmf.dp import DPPMF as DPPMF
-    from discreet.schemes.pmf.dp import PDPPMF as PDPPMF
+    from discreet.schemes.pmf.pdp import PDPPMF as PDPPMF
     from discreet.schemes.pmf.pmf import PMF as PMF
     from discreet.schemes.tally import Tally as Tally
 
@@ -57,7 +57,7 @@ _HOMES = {
     "FileLedger": "publishing.file_ledger",
     "Items": "data.items",
     "Neighbours": "privacy.provenance",
-    "PDPPMF": "schemes.pmf.dp",
+    "PDPPMF": "schemes.pmf.pdp",
     "PMF": "schemes.pmf.pmf",
     "PrivacySpec": "privacy.spec",
     "Provenance": "privacy.provenance",

@@ -20,7 +20,8 @@ from discreet.publishing.publish import publish
 from discreet.readers.club import Club
 from discreet.schemes.bias import Bias
 from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.dp import DPPMF
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 

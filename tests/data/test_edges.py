@@ -17,7 +17,8 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.publish import publish
 from discreet.schemes.bias import Bias
 from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.dp import DPPMF
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 

@@ -11,7 +11,7 @@ from discreet.evaluate.splits import by_time, hold_out, k_folds
 from discreet.privacy.spec import PrivacySpec
 from discreet.readers.club import Club
 from discreet.schemes.bias import Bias
-from discreet.schemes.pmf.dp import PDPPMF
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 
 

@@ -16,6 +16,7 @@ from discreet.kernels import (
     sha256,
     sums,
 )
+from discreet.kernels.huber import solve_huber
 from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
 from tests.kernels.common import DTYPES, SIZES, THREADS, TOLERANCE, matrices, sides
 
@@ -86,7 +87,7 @@ def test_the_huber_solution_equals_its_twin(data: Ratings, d: int, threads: int)
     fast, slow = np.empty_like(eta), np.empty_like(eta)
     left_fast, left_slow = np.empty(len(eta)), np.empty(len(eta))
     run_ranges(
-        least_squares.solve_huber, row_ranges(order.ptr, threads), threads,
+        solve_huber, row_ranges(order.ptr, threads), threads,
         order.ptr, order.cols, r, U, 0.7, 0.8, eta, fast, left_fast,
     )  # fmt: skip
     reference.solve_huber(0, len(eta), order.ptr, order.cols, r, U, 0.7, 0.8, eta, slow, left_slow)
@@ -102,7 +103,7 @@ def test_a_wide_huber_loss_is_least_squares(data: Ratings) -> None:
     eta = np.random.default_rng(2).normal(0, 5, (len(data.items), 3))
     huber, ridge, left = np.empty_like(eta), np.empty_like(eta), np.empty(len(eta))
     n = len(eta)
-    least_squares.solve_huber(0, n, order.ptr, order.cols, r, U, 0.7, 1e9, eta, huber, left)
+    solve_huber(0, n, order.ptr, order.cols, r, U, 0.7, 1e9, eta, huber, left)
     least_squares.solve_ridge(0, n, order.ptr, order.cols, r, U, 0.7, 0.0, eta, ridge)
     np.testing.assert_allclose(huber, ridge, rtol=1e-9, atol=1e-9)
 

@@ -21,7 +21,7 @@ from discreet.readers.club import Club
 from discreet.release.format import digest_of
 from discreet.release.release import Release
 from discreet.schemes.bias import Bias
-from discreet.schemes.pmf.dp import PDPPMF
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 
 

@@ -15,8 +15,9 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
-from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.dp import DPPMF
 from discreet.schemes.pmf.gradient import GradientSteps
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 from tests.conftest import GENTLE, random_ratings
 

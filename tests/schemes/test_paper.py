@@ -9,7 +9,8 @@ from discreet.data.ratings import Ratings
 from discreet.evaluate.crossval import evaluate_split
 from discreet.evaluate.splits import hold_out
 from discreet.privacy.spec import PrivacySpec
-from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.dp import DPPMF
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 
 Loader = Callable[[str], Ratings]

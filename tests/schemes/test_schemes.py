@@ -22,7 +22,8 @@ from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.bias import Bias
 from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+from discreet.schemes.pmf.dp import DPPMF
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 from tests.conftest import GENTLE, random_ratings

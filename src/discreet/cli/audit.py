@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options as o
 from discreet.cli import parse, show
+from discreet.cli.findings import show_findings, show_setting
 from discreet.cli.schemes import mentioned
 from discreet.errors import OutputError, ParameterError
 from discreet.schemes import find_scheme
@@ -110,7 +111,7 @@ def audit(
     if paper is not None:
         if thorough or mutants or (release, ratings, runs, fits) != (None, None, None, None):
             raise ParameterError("--paper goes with --json, --figure and --seed only")
-        _paper_setting(_read(paper), json, figure, seed)
+        show_setting(_read(paper), json, figure, seed)
         return
     data = None if ratings is None else _read(ratings)
     with show.progress_bar() as progress:
@@ -149,7 +150,7 @@ def audit(
             interrupted = True
     if release is not None:
         _about_release(certificate)
-    _show(findings)
+    show_findings(findings)
     if release is None and scheme is None and (reason := database_missing()) is not None:
         show.console().print(f"Left out: {reason}.", style="yellow")
     if mutants:
@@ -204,58 +205,6 @@ def _read(source: str) -> Ratings:
     return parse.read(source, None, None, None, None, "utf-8")
 
 
-def _paper_setting(data: Ratings, json: Path | None, figure: Path | None, seed: int) -> None:
-    import numpy as np
-    import polars as pl
-
-    from discreet.audit.setting import Setting, paper_setting
-
-    setting = Setting()
-    with show.progress_bar() as progress:
-        losses = paper_setting(data, setting, seed=seed, progress=progress)
-    console = show.console()
-    usual = losses.filter((pl.col("gamma") == setting.gamma) & (pl.col("k2") == setting.k2))
-    heads = ["records", "of items with", "number", "median", "99%", "largest", "below the claim"]
-    rows = []
-    for kind in ("there", "added"):
-        for low, high in ((1, 5), (6, 50), (51, 500), (501, 10**9)):
-            loss = usual.filter(
-                (pl.col("kind") == kind) & pl.col("item_ratings").is_between(low, high)
-            )["loss"].to_numpy()
-            if len(loss):
-                words = f"{low} to {high} ratings" if high < 10**9 else f"{low} ratings and more"
-                rows.append(
-                    [
-                        "in the table" if kind == "there" else "worst to be added",
-                        words,
-                        f"{len(loss):,}",
-                        *(f"{np.quantile(loss, share):.3f}" for share in (0.5, 0.99, 1.0)),
-                        f"{np.mean(loss < setting.t):.1%}",
-                    ]
-                )
-    title = f"epsilon lost at delta {setting.delta:g}, given U; claimed: {setting.t:g}"
-    console.print(show.table(title, heads, rows, right=2))
-    by_setting = losses.group_by("gamma", "k2", "kind").agg(
-        pl.col("loss").median().alias("median"), pl.col("loss").quantile(0.99).alias("most")
-    )
-    rows = [
-        [f"{r['gamma']:g}", str(r["k2"]), r["kind"], f"{r['median']:.3f}", f"{r['most']:.3f}"]
-        for r in by_setting.sort("kind", "gamma", "k2", descending=[True, False, False]).to_dicts()
-    ]
-    console.print()
-    console.print(show.table(None, ["gamma", "k2", "records", "median", "99%"], rows, right=0))
-    for gamma in sorted({case.gamma for case in setting.sweep()} - set(losses["gamma"])):
-        console.print(f"gamma = {gamma:g} is left out: its steps could diverge on this table.")
-    console.print(show.SECRET_RESULTS, style="yellow")
-    if json is not None:
-        show.save_table(losses, parse.output_file(json))
-    if figure is not None:
-        from discreet.audit.figures import draw_setting
-
-        draw_setting(losses, setting, figure)
-        typer.echo(f"Figure saved to {figure}.")
-
-
 def _save(findings: list[Finding], path: Path | None) -> None:
     """Whole or as it was: an interrupted audit leaves what it found."""
     if path is None:
@@ -266,56 +215,3 @@ def _save(findings: list[Finding], path: Path | None) -> None:
         fresh.replace(path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error}") from None
-
-
-def _show(findings: list[Finding]) -> None:
-    from discreet.audit import suite
-
-    console = show.console()
-    heads = ["scheme", "case", "claimed", "proven loss", "runs", "verdict"]
-    for title, control in (("Schemes", False), ("Broken on purpose", True)):
-        rows = [_row(finding) for finding in findings if finding.game.control == control]
-        if rows:
-            console.print(show.table(title, heads, rows, right=2))
-            console.print()
-    if not findings:
-        return
-    console.print(
-        "A proven loss is a lower bound on epsilon; the chance that any of them is too large is "
-        f'{suite.FALSE_ALARMS:.0%} at most. "Not refuted" means that these attacks proved no more, '
-        "not that the claim is true: see docs/audit.md."
-    )
-    if any(finding.game.secret for finding in findings):
-        console.print(f"The canary: {show.SECRET_RESULTS}", style="yellow")
-    for finding in suite.alarms(findings):
-        console.print(
-            f"A proven guarantee was refuted: {finding.game.scheme} {finding.game.variant}, "
-            f"{finding.game.case}. Do not rely on it, and report this.",
-            style="bold red",
-        )
-    blunt = suite.blunt(findings)
-    if blunt:
-        console.print(
-            f"{len(blunt)} broken on purpose not refuted: so few runs prove little, here or above.",
-            style="yellow",
-        )
-
-
-def _row(finding: Finding) -> list[str]:
-    game: Any = finding.game
-    claim = "none" if game.claimed is None else f"{game.claimed:g}"
-    claim += f", delta {game.delta:g}" if game.delta else ""
-    if game.claimed is None:
-        verdict = "no privacy" if finding.lower_bound > 0 else "not shown"
-    elif finding.refuted:
-        verdict = f"[{'bold red' if game.proven else 'yellow'}]refuted[/]"
-    else:
-        verdict = "not refuted"
-    return [
-        f"{game.scheme} {game.variant}",
-        game.case,
-        claim,
-        f"{finding.lower_bound:.3f}",
-        f"{finding.runs:,}",
-        verdict,
-    ]

@@ -61,7 +61,8 @@ def demo(
 def _schemes(items: Items) -> list[tuple[str, Scheme, str]]:
     from discreet.schemes.bias import Bias
     from discreet.schemes.chorus.scheme import Chorus
-    from discreet.schemes.pmf.dp import DPPMF, PDPPMF
+    from discreet.schemes.pmf.dp import DPPMF
+    from discreet.schemes.pmf.pdp import PDPPMF
     from discreet.schemes.pmf.pmf import PMF
     from discreet.schemes.tally import Tally
 

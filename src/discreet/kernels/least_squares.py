@@ -65,7 +65,7 @@ def _factor_corner(A, top, least, R):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel(fastmath=FAST, error_model="numpy")
-def _factor(A, d, columns, least):  # type: ignore[no-untyped-def]
+def factor(A, d, columns, least):  # type: ignore[no-untyped-def]
     """The upper half of A >= least I becomes R with R'R = A; further columns B become R'^-1 B.
 
     Rows are finished in panels of eight: what the rows above subtract from a panel is a product of
@@ -85,7 +85,7 @@ def _factor(A, d, columns, least):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel(fastmath=FAST, error_model="numpy")
-def _solve_lower(R, b, d):  # type: ignore[no-untyped-def]
+def solve_lower(R, b, d):  # type: ignore[no-untyped-def]
     """b <- R'^-1 b."""
     for a in range(d):
         b[a] /= R[a, a]
@@ -95,7 +95,7 @@ def _solve_lower(R, b, d):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel(fastmath=FAST, error_model="numpy")
-def _solve_upper(R, b, d):  # type: ignore[no-untyped-def]
+def solve_upper(R, b, d):  # type: ignore[no-untyped-def]
     """b <- R^-1 b."""
     for a in range(d - 1, -1, -1):
         total = b[a]
@@ -105,7 +105,7 @@ def _solve_upper(R, b, d):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel()
-def _start_with(A, d, diagonal):  # type: ignore[no-untyped-def]
+def start_with(A, d, diagonal):  # type: ignore[no-untyped-def]
     """A <- diagonal times the identity, and one on the padding."""
     A[:, :] = 0
     for a in range(len(A)):
@@ -196,7 +196,7 @@ def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
             out[i, :] = 0
             continue
         own = i if len(linear) > 1 else 0
-        _start_with(A, d, penalty)
+        start_with(A, d, penalty)
         for a in range(d):
             b[a] = -linear[own, a]
         for first in range(start, end, _GATHERED):
@@ -214,41 +214,20 @@ def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
         if spare:
             for a in range(d):
                 A[a, d] += b[a]
-        _factor(A, d, columns, penalty)
+        factor(A, d, columns, penalty)
         if spare:
             for a in range(d):
                 b[a] = A[a, d]
         else:
-            _solve_lower(A, b, d)
-        _solve_upper(A, b, d)
+            solve_lower(A, b, d)
+        solve_upper(A, b, d)
         for a in range(d):
             out[i, a] = b[a]
 
 
-@vector_kernel()
-def _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, want_hessian):  # type: ignore[no-untyped-def]
-    """g gets the gradient at v and, if wanted, H the upper half of the Hessian."""
-    d = len(v)
-    for a in range(d):
-        g[a] = ridge * v[a] + eta[a]
-    if want_hessian:
-        _start_with(H, d, ridge)
-    for k in range(start, end):
-        u = U[cols[k]]
-        error = r[k]
-        for a in range(d):
-            error -= u[a] * v[a]
-        slope = min(max(error, -kappa), kappa)
-        for a in range(d):
-            g[a] -= slope * u[a]
-        if want_hessian and slope == error:
-            for a in range(d):
-                for c in range(a, d):
-                    H[a, c] += u[a] * u[c]
-
-
 @vector_kernel(fastmath=FAST)
-def _dot(x, y):  # type: ignore[no-untyped-def]
+def dot(x, y):  # type: ignore[no-untyped-def]
+    """x . y."""
     total = 0.0
     for a in range(len(x)):
         total += x[a] * y[a]
@@ -256,50 +235,17 @@ def _dot(x, y):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel()
-def solve_huber(lo, hi, ptr, cols, r, U, ridge, kappa, linear, out, residual):  # type: ignore[no-untyped-def]
-    """out[j] = argmin_v sum huber_kappa(r_ij - u_i . v) + ridge/2 |v|^2 + eta_j . v."""
-    d = U.shape[1]
-    width = padded(d, U)
-    H = np.empty((width, width))
-    v, w, g, g_next, direction = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty(d)
-    for j in range(lo, hi):
-        start, end, eta = ptr[j], ptr[j + 1], linear[j]
-        v[:] = 0
-        _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
-        for _ in range(200):
-            copy_row(g, direction)
-            _factor(H, d, d, ridge)
-            _solve_lower(H, direction, d)
-            _solve_upper(H, direction, d)
-            slope, length, moved = _dot(g, direction), 1.0, False
-            while length > 1e-10 and not moved:
-                for a in range(d):
-                    w[a] = v[a] - length * direction[a]
-                _huber_state(start, end, cols, r, U, w, ridge, kappa, eta, g_next, H, False)
-                # Not past the minimum of the line: the value falls all the way, so no cycles.
-                moved = slope > 0 and _dot(g_next, direction) >= -1e-10 * slope
-                length /= 2
-            if not moved:
-                break
-            copy_row(w, v)
-            _huber_state(start, end, cols, r, U, v, ridge, kappa, eta, g, H, True)
-        copy_row(v, out[j])
-        size = ridge * math.sqrt(_dot(v, v)) + math.sqrt(_dot(eta, eta)) + kappa * (end - start)
-        residual[j] = math.sqrt(_dot(g, g)) / size if size > 0 else 0.0
-
-
-@vector_kernel()
 def orthonormalise(rows):  # type: ignore[no-untyped-def]
     """Gram-Schmidt in place, from the first row on; a row that depends on those before is zero."""
     for k in range(len(rows)):
         row = rows[k]
-        before = math.sqrt(_dot(row, row))
+        before = math.sqrt(dot(row, row))
         for _ in range(2):  # the second time takes away what rounding left
             for e in range(k):
-                share = _dot(rows[e], row)
+                share = dot(rows[e], row)
                 for a in range(len(row)):
                     row[a] -= share * rows[e, a]
-        norm = math.sqrt(_dot(row, row))
+        norm = math.sqrt(dot(row, row))
         scale = 1 / norm if norm > 1e-5 * before else 0.0
         for a in range(len(row)):
             row[a] *= scale

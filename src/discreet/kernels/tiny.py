@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from discreet.kernels.gradients import project_rows
-from discreet.kernels.least_squares import solve_huber, solve_in_batches, solve_in_tiles
+from discreet.kernels.huber import solve_huber
+from discreet.kernels.least_squares import solve_in_batches, solve_in_tiles
 from discreet.kernels.simd.batches import fits_batches
 from discreet.kernels.simd.vectors import copy_row
 from discreet.kernels.simd.width import vector_kernel

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SCHEMES = {
     "tally": "discreet.schemes.tally:Tally",
     "chorus": "discreet.schemes.chorus.scheme:Chorus",
-    "pdp-pmf": "discreet.schemes.pmf.dp:PDPPMF",
+    "pdp-pmf": "discreet.schemes.pmf.pdp:PDPPMF",
     "dp-pmf": "discreet.schemes.pmf.dp:DPPMF",
     "pmf": "discreet.schemes.pmf.pmf:PMF",
     "bias": "discreet.schemes.bias:Bias",

@@ -16,8 +16,8 @@ from discreet.privacy.personalise import Threshold, resolve_threshold
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
-from discreet.schemes.pmf.dp import PDPPMF
 from discreet.schemes.pmf.factors import factor_release, unit_ball_fold_in
+from discreet.schemes.pmf.pdp import PDPPMF
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,7 +8,7 @@ from discreet.arrays import Array, Floats
 from discreet.data.ratings import Ratings
 from discreet.kernels.compute import Compute
 from discreet.kernels.gradients import project_rows
-from discreet.kernels.least_squares import solve_huber
+from discreet.kernels.huber import solve_huber
 from discreet.kernels.threads import row_ranges, run_ranges
 
 
