@@ -12,6 +12,7 @@ from discreet.kernels.compute import Compute
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
+from discreet.schemes import SCHEMES, find_scheme
 from discreet.schemes.base import Scheme
 
 
@@ -47,11 +48,11 @@ class Releasing(Scheme, Protocol):
 def require_engine(scheme: Scheme, engine: str) -> None:
     """An error if a scheme does not run where the ratings are."""
     if engine not in scheme.about.engines:
-        from discreet.schemes import SCHEMES, find_scheme
-
-        others = [name for name in SCHEMES if engine in find_scheme(name).about.engines]
+        abouts = {name: find_scheme(name).about for name in SCHEMES}
+        fitting = {name: a.name for name, a in abouts.items() if engine in a.engines}
         raise ParameterError(
-            f"--engine {engine} goes with --scheme {' or '.join(others)}: got {scheme.about.name}"
+            f"{engine.capitalize()} fits {', '.join(fitting.values())}: got {scheme.about.name} "
+            f"(--engine {engine} goes with --scheme {' or '.join(fitting)})"
         )
 
 

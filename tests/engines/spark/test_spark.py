@@ -10,6 +10,7 @@ import pytest
 import discreet as dc
 import discreet.engines.spark as ds
 from discreet.data.edges import check_tables
+from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.engines.spark import sql, stated
@@ -115,7 +116,7 @@ def test_items_solved_from_sums_are_those_solved_from_ratings(
     U /= np.maximum(1, np.linalg.norm(U, axis=1))[:, None]
     frame = rows.select(user="user_row", item="item_row", rating="rating")
     local = Ratings.from_frame(frame)
-    data = local.with_items(dc.ids.Ids.of(list(range(len(crowd.items))), "item"))
+    data = local.with_items(Ids.of(list(range(len(crowd.items))), "item"))
     expected = scheme.minimise(data, U[local.users.values.to_numpy()], 0.5, Run(Randomness(3)))
     np.testing.assert_allclose(V, expected, rtol=1e-6, atol=1e-6)
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError
+from discreet.kernels.compute import Compute
 from discreet.privacy.accounting import gaussian_mu, gaussian_weights, grid_loss, usable_mu
 from discreet.privacy.fixedpoint import (
     GRID_EPSILON,
@@ -74,6 +75,77 @@ class Allowance:
     publications: int = 1
     neighbours: Neighbours = Neighbours.ADD_REMOVE
 
+    @property
+    def part(self) -> float:
+        """What of a lifetime one publication may spend."""
+        return 1 / self.publications
+
+    @property
+    def top(self) -> float:
+        """One publication's part of t."""
+        return self.part * self.t
+
+    @property
+    def part_of_delta(self) -> float:
+        """One publication's part of delta."""
+        return self.part * self.delta
+
+
+class Weighing(Protocol):
+    """How records count in the rounds; a value of its own, because it goes where they are."""
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Some people's records over the catalogue, with the level that counts for each."""
+        ...
+
+    def weights(self, counted: Ratings) -> Floats:
+        """Counted records' weights, at most 1."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RatingWeighing:
+    """Every record by its own level: mu(share epsilon)/mu(share t)."""
+
+    allowance: Allowance
+    share: float
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Every record has its own level."""
+        return levelled(part, self.allowance.levels_of(part), "rating", self.allowance.catalogue)
+
+    def weights(self, counted: Ratings) -> Floats:
+        """For this share of every epsilon."""
+        assert counted.epsilon is not None
+        top, delta = self.share * self.allowance.top, self.allowance.part_of_delta
+        return gaussian_weights(self.share * counted.epsilon, top, delta)
+
+
+@dataclass(frozen=True, eq=False)
+class PersonWeighing:
+    """Every record by its person's level, in votes as in rounds: a person has PERSON_NORM votes."""
+
+    allowance: Allowance
+    compute: Compute
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Every record has its person's level."""
+        return levelled(part, self.allowance.levels_of(part), "person", self.allowance.catalogue)
+
+    def weights(self, counted: Ratings) -> Floats:
+        """As in the votes, whatever the share."""
+        return self.vote_weights(counted) / (PERSON_NORM * ONE_VOTE)
+
+    def vote_weights(self, counted: Ratings) -> NDArray[np.int32]:
+        """How much of a person's votes each of their records has, on the grid of votes."""
+        assert counted.epsilon is not None
+        omega = gaussian_weights(counted.epsilon, self.allowance.t, self.allowance.delta)
+        return share_among_own(counted, omega, PERSON_NORM, norm=2)
+
+    def votes(self, counted: Ratings) -> Integers:
+        """What some people's counted records add to the votes."""
+        return count_votes(counted, self.vote_weights(counted), self.compute)
+
 
 @dataclass(frozen=True, eq=False)
 class Budget(ABC):
@@ -103,12 +175,8 @@ class Budget(ABC):
         """Tallies that cost this share of the budget."""
 
     @abstractmethod
-    def counted(self, part: Ratings) -> Ratings:
-        """Some people's records over the catalogue, with the level that counts for each."""
-
-    @abstractmethod
-    def weights(self, counted: Ratings, share: float) -> Floats:
-        """Counted records' weights in the rounds, for this share of the budget."""
+    def weighing(self, share: float) -> Weighing:
+        """How records count in the rounds, for this share of the budget."""
 
     @abstractmethod
     def rounds(self, share: float) -> float:
@@ -133,22 +201,12 @@ class RatingBudget(Budget):
     @property
     def vote_scale(self) -> float:
         """This publication's part of a vote."""
-        return 1 / self.allowance.publications
-
-    @property
-    def top(self) -> float:
-        """This publication's part of t."""
-        return self.vote_scale * self.allowance.t
-
-    @property
-    def delta(self) -> float:
-        """This publication's part of delta."""
-        return self.vote_scale * self.allowance.delta
+        return self.allowance.part
 
     @cached_property
     def mu(self) -> float:
         """Of a rating with the largest level."""
-        return gaussian_mu(self.top, self.delta)
+        return gaussian_mu(self.allowance.top, self.allowance.part_of_delta)
 
     def probe(self, share: float) -> tuple[Floats, float]:
         """Laplace noise; none where who rated what is public, and nothing is paid."""
@@ -165,23 +223,18 @@ class RatingBudget(Budget):
         t = rounded_down(Fraction(share) * Fraction(self.allowance.t))
         return noisy_tallies(self.exact, t, self.run, neighbours=self.allowance.neighbours)
 
-    def counted(self, part: Ratings) -> Ratings:
-        """Every record has its own level."""
-        return levelled(part, self.allowance.levels_of(part), "rating", self.allowance.catalogue)
-
-    def weights(self, counted: Ratings, share: float) -> Floats:
-        """mu(share epsilon)/mu(share t), at most 1."""
-        assert counted.epsilon is not None
-        return gaussian_weights(share * counted.epsilon, share * self.top, self.delta)
+    def weighing(self, share: float) -> RatingWeighing:
+        """By every record's own level."""
+        return RatingWeighing(self.allowance, share)
 
     def rounds(self, share: float) -> float:
         """mu(share t, delta)."""
-        return usable_mu(share * self.top, self.delta)
+        return usable_mu(share * self.allowance.top, self.allowance.part_of_delta)
 
     def typical_weights(self, share: float) -> tuple[float, float]:
         """Over the declared levels."""
-        typical = self.allowance.typical * self.vote_scale
-        weights = gaussian_weights(share * typical, share * self.top, self.delta)
+        typical, delta = self.allowance.typical * self.vote_scale, self.allowance.part_of_delta
+        weights = gaussian_weights(share * typical, share * self.allowance.top, delta)
         in_tallies = np.minimum(1.0, typical / self.allowance.t)
         return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
 
@@ -220,14 +273,10 @@ class PersonBudget(Budget):
         )
         return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
 
-    def counted(self, part: Ratings) -> Ratings:
-        """Every record has its person's level."""
-        return levelled(part, self.allowance.levels_of(part), "person", self.allowance.catalogue)
-
-    def weights(self, counted: Ratings, share: float) -> Floats:
-        """As in the votes, whatever the share."""
+    def weighing(self, share: float) -> Weighing:
+        """By the person's level, whatever the share."""
         del share
-        return vote_weights(self.allowance, counted) / (PERSON_NORM * ONE_VOTE)
+        return PersonWeighing(self.allowance, self.run.compute)
 
     def rounds(self, share: float) -> float:
         """This share of mu^2, in the rounds as elsewhere."""
@@ -239,25 +288,12 @@ class PersonBudget(Budget):
         return 1 / PERSON_NORM, 1 / PERSON_NORM
 
 
-def vote_weights(allowance: Allowance, counted: Ratings) -> NDArray[np.int32]:
-    """How much of a person's votes each of their records has, on the grid of votes."""
-    assert counted.epsilon is not None
-    omega = gaussian_weights(counted.epsilon, allowance.t, allowance.delta)
-    return share_among_own(counted, omega, PERSON_NORM, norm=2)
-
-
 def open_budget(source: RatingsSource, allowance: Allowance, unit: str, run: Run) -> Budget:
     """Count the exact votes, once, and open the budget that noise is bought from."""
     if unit == "person":
         usable_mu(allowance.t, allowance.delta)  # an error before everything is counted
-
-        def counted(part: Ratings) -> Ratings:
-            return levelled(part, allowance.levels_of(part), "person", allowance.catalogue)
-
-        def votes(some: Ratings) -> Integers:
-            return count_votes(some, vote_weights(allowance, some), run.compute)
-
-        exact = source.map_parts(counted).sum(votes, (2, len(allowance.catalogue)))
+        how = PersonWeighing(allowance, run.compute)
+        exact = source.map_parts(how.counted).sum(how.votes, (2, len(allowance.catalogue)))
         return PersonBudget(allowance, exact, run)
     ballot = Ballot(
         allowance.catalogue,

@@ -121,10 +121,11 @@ def prepare_rounds(
     mus = round_mus(budget.rounds(plan.share), plan.rounds)
     rho = cut_off(items, plan.factors)
     residuals = _Residuals(effects, source.scale.span / 4, rho)
+    weighing = budget.weighing(plan.share)
 
     def contributions(part: Ratings) -> Contributions:
-        counted = budget.counted(part)
-        weights = budget.weights(counted, plan.share)
+        counted = weighing.counted(part)
+        weights = weighing.weights(counted)
         by_user = blockwise(residuals.weighed, np.int32, counted.rating, counted.item, weights)
         return _both_ways(counted, by_user)
 
