@@ -28,6 +28,7 @@ unit: install
 bench: install
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/kernels.py
+	$(BIN)/python benchmarks/simd.py
 	$(BIN)/python benchmarks/hotspots.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/compare.py

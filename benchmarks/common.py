@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,19 @@ def least(work: Callable[[], Any], repeats: int = 7, lasting: float = 0.0) -> fl
     while len(times) < repeats or sum(times) < lasting:
         times.append(seconds(work))
     return min(times)
+
+
+def least_in_turns(
+    works: Mapping[str, Callable[[], Any]], repeats: int = 7, lasting: float = 0.0
+) -> dict[str, float]:
+    """The least seconds of each, taking turns: what slows down a shared machine slows down all."""
+    for work in works.values():
+        work()
+    times: dict[str, list[float]] = {name: [] for name in works}
+    while any(len(own) < repeats or sum(own) < lasting for own in times.values()):
+        for name, work in works.items():
+            times[name].append(seconds(work))
+    return {name: min(own) for name, own in times.items()}
 
 
 def synthetic(count: int, users: int = 480_000, items: int = 17_770) -> Ratings:

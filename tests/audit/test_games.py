@@ -109,7 +109,8 @@ def test_a_tiny_training_is_the_scheme_s_own(variant: str) -> None:
     mine_u, mine_v = U.copy(), V.copy()
     tiny.train_one(
         state, table.user, table.item, table.rating.astype(np.float64) - centre,
-        paper._CODES[variant], 0.7, 0.01, runs.ridge, 5, 4, runs.scale, 1.0, mine_u, mine_v,
+        getattr(tiny, variant.upper()), 0.7, 0.01, runs.ridge, 5, 4, runs.scale, 1.0,
+        mine_u, mine_v,
     )  # fmt: skip
 
     class Noise(Randomness):
@@ -117,7 +118,7 @@ def test_a_tiny_training_is_the_scheme_s_own(variant: str) -> None:
 
         def spherical(self, rows: int, d: int, scale: float) -> Any:
             eta = np.empty((rows, d))
-            tiny._spherical(self.drawn, scale, eta)
+            tiny.spherical(self.drawn, scale, eta)
             return eta
 
     noise = Noise(0)
@@ -143,7 +144,7 @@ def test_tiny_trainings_do_not_depend_on_threads() -> None:
 
 def test_the_kernels_own_noise_has_the_distribution_of_the_noise_module() -> None:
     state, eta = np.array([5], dtype=np.uint64), np.empty((40_000, 3))
-    tiny._spherical(state, 2.0, eta)
+    tiny.spherical(state, 2.0, eta)
     real = Randomness(1).spherical(40_000, 3, 2.0)
     from scipy.stats import ks_2samp
 

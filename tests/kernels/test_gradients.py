@@ -3,8 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
-from numba.core.errors import TypingError
 
 from discreet.data.ratings import Ratings
 from discreet.kernels import gradients, reference
@@ -61,11 +59,19 @@ def test_dealt_records_equal_their_twin(data: Ratings) -> None:
         assert (fast == slow).all()
 
 
-def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:
-    U, V = matrices(data, 6, np.float64)
-    order, r = sides(data, np.float64)[0]
-    with pytest.raises(TypingError, match="contiguous"):
-        gradients.squared_errors(0, 1, order.ptr, order.cols, r, U[:, ::2], V[:, ::2], np.empty(1))
+@DTYPES
+def test_rows_with_gaps_between_their_numbers_give_the_same(data: Ratings, dtype: Any) -> None:
+    order, r = sides(data, dtype)[0]
+    U, V = (matrix[:, ::2] for matrix in matrices(data, 6, dtype))
+    sums = []
+    for own, other in ((U, V), (U.copy(), V.copy())):
+        out, squared = np.zeros_like(own), np.zeros(len(own))
+        gradients.add_gradient(
+            0, len(r), order.rows, order.cols, r, own, other, dtype(1), out, squared
+        )
+        sums.append((out, squared))
+    for gaps, none in zip(*sums, strict=True):
+        np.testing.assert_allclose(gaps, none, rtol=10 * TOLERANCE[dtype], atol=TOLERANCE[dtype])
 
 
 @SIZES

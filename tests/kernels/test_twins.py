@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba.core.errors import TypingError
 
 from discreet.data.ratings import Ratings
 from discreet.kernels import (
@@ -66,6 +67,14 @@ def test_the_ridge_solution_equals_its_twin(
     # Single precision loses what the conditioning of the normal equations takes.
     tolerance = 2e-2 if dtype is np.float32 else 1e-9
     np.testing.assert_allclose(fast, slow, rtol=tolerance, atol=tolerance)
+
+
+def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:
+    _, V = matrices(data, 6, np.float64)
+    order, r = sides(data, np.float64)[0]
+    linear, out = np.zeros((1, 3)), np.empty((1, 3))
+    with pytest.raises(TypingError, match="contiguous"):
+        least_squares.solve_ridge(0, 1, order.ptr, order.cols, r, V[:, ::2], 0.5, 0.0, linear, out)
 
 
 def test_an_empty_row_without_regularisation_is_zero() -> None:

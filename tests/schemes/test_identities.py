@@ -82,7 +82,7 @@ def test_more_than_one_mini_batch_covers_every_record_once() -> None:
     data = random_ratings(900, 400, 160_000, seed=1)
     steps = GradientSteps(data, 1.0, np.random.default_rng(0), np.float32, 1)
     seen = []
-    for people, items, lo, hi in steps._batches(with_people=True):
+    for people, items, lo, hi in steps.mini_batches(with_people=True):
         own = sorted(zip(people.rows[lo:hi], people.cols[lo:hi], strict=True))
         assert own == sorted(zip(items.cols[lo:hi], items.rows[lo:hi], strict=True))
         seen += own

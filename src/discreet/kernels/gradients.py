@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import njit
 
-from discreet.kernels.simd.rows import fits_registers, row_echo, row_gradient, row_steps
+from discreet.kernels.simd.instructions import AHEAD, about_to_read
+from discreet.kernels.simd.unrolled import unrolled_for, unrolled_kernel
 from discreet.kernels.simd.vectors import FAST
 from discreet.kernels.simd.width import vector_kernel
 
@@ -43,99 +45,134 @@ def shuffle(lo, hi, rows, cols, r, seed):  # type: ignore[no-untyped-def]
         r[k], r[j] = r[j], r[k]
 
 
-@vector_kernel(fastmath=FAST)
-def _row_gradient(x, other, cols, r, lo, hi, total):  # type: ignore[no-untyped-def]
-    """total <- sum over lo <= k < hi of e_k z_k, e_k = r_k - x . z_k; returns the sum of e_k^2."""
-    d = len(x)
-    if fits_registers(d, x):
-        return row_gradient(x, other, cols, r, lo, hi, total)
-    total[:] = 0
-    errors = 0.0
+@njit(inline="always")
+def _row(matrix, rows, k):  # type: ignore[no-untyped-def]
+    """matrix[rows[k]]; an index without a sign needs no check whether it counts from the end."""
+    return matrix[np.uint64(rows[np.uint64(k)])]
+
+
+@njit(inline="always")
+def _ask_ahead(matrix, rows, k, d):  # type: ignore[no-untyped-def]
+    """Ask for a row that is needed soon: those of large tables lie beyond the caches.
+
+    A loop over records with this in it stays one, too: LLVM would make vectors of several records.
+    """
+    start = np.int64(rows[np.uint64(min(k + AHEAD, len(rows) - 1))]) * d
+    about_to_read(matrix, start)
+    about_to_read(matrix, start + d - 1)
+
+
+@unrolled_kernel
+def _row_gradient(x, other, cols, r, lo, hi, total, length):  # type: ignore[no-untyped-def]
+    """total <- sum over lo <= k < hi of e_k z_k, e_k = r_k - x . z_k; returns the sum of e_k^2.
+
+    z_k = other[cols[k]]. `total` is an argument so that it is known to overlap nothing.
+    """
+    d = len(length)
+    for a in range(d):
+        total[a] = 0
+    squared = 0.0
     for k in range(lo, hi):
-        z = other[cols[k]]
+        _ask_ahead(other, cols, k, d)
+        z = _row(other, cols, k)
         dot = x.dtype.type(0)
         for a in range(d):
             dot += x[a] * z[a]
-        error = r[k] - dot
+        error = r[np.uint64(k)] - dot
         for a in range(d):
             total[a] += error * z[a]
-        errors += np.float64(error) * np.float64(error)
-    return errors
+        squared += np.float64(error) * np.float64(error)
+    return squared
 
 
-@vector_kernel(fastmath=FAST)
-def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared):  # type: ignore[no-untyped-def]
+@unrolled_for("own")
+def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared, length):  # type: ignore[no-untyped-def]
     """out[i] += step * sum over j of (r_ij - own_i . other_j) other_j, over records lo..hi."""
-    d = own.shape[1]
-    total = np.empty(d, dtype=own.dtype)
+    total = np.empty(len(length), dtype=own.dtype)
     start = lo
     while start < hi:
         i = rows[start]
         end = start + 1
         while end < hi and rows[end] == i:
             end += 1
-        squared[i] += _row_gradient(own[i], other, cols, r, start, end, total)
-        for a in range(d):
+        squared[i] += _row_gradient(own[i], other, cols, r, start, end, total, length)
+        for a in range(len(length)):
             out[i, a] += step * total[a]
         start = end
 
 
-@vector_kernel(fastmath=FAST)
-def _row_normal_product(other, cols, r, lo, hi, centre, scale, out):  # type: ignore[no-untyped-def]
-    """out[cols[k]] += w_k g, w_k = r_k - centre, g = scale * sum over lo <= k < hi of w_k z_k."""
-    d = other.shape[1]
-    if fits_registers(d, other):
-        row_echo(other, cols, r, lo, hi, centre, scale, out)
-        return
-    total = np.zeros(d, dtype=other.dtype)
+@unrolled_kernel
+def _row_normal_product(other, cols, r, lo, hi, centre, scale, out, total, length):  # type: ignore[no-untyped-def]
+    """out[cols[k]] += w_k g, w_k = r_k - centre, g = scale * sum over lo <= k < hi of w_k z_k.
+
+    z_k = other[cols[k]]; `total` becomes g.
+    """
+    d = len(length)
+    for a in range(d):
+        total[a] = 0
     for k in range(lo, hi):
-        z = other[cols[k]]
+        _ask_ahead(other, cols, k, d)
+        weight, z = r[np.uint64(k)] - centre, _row(other, cols, k)
         for a in range(d):
-            total[a] += (r[k] - centre) * z[a]
+            total[a] += weight * z[a]
+    for a in range(d):
+        total[a] *= scale
     for k in range(lo, hi):
-        place = out[cols[k]]
+        _ask_ahead(out, cols, k, d)
+        weight, place = r[np.uint64(k)] - centre, _row(out, cols, k)
         for a in range(d):
-            place[a] += (r[k] - centre) * scale * total[a]
+            place[a] += weight * total[a]
 
 
-@vector_kernel()
-def add_normal_product(lo, hi, step, ptr, cols, r, centre, other, out):  # type: ignore[no-untyped-def]
+@unrolled_for("other")
+def add_normal_product(lo, hi, step, ptr, cols, r, centre, other, out, length):  # type: ignore[no-untyped-def]
     """out += R' D^-1/2 R other, R being r - centre and D the numbers of records, in the rows
     lo, lo + step, ... < hi: what multiplying there and back adds up to, in one pass."""
+    total = np.empty(len(length), dtype=other.dtype)
     for i in range(lo, hi, step):
         start, end = ptr[i], ptr[i + 1]
         if end > start:
             scale = other.dtype.type(1 / math.sqrt(end - start))
-            _row_normal_product(other, cols, r, start, end, centre, scale, out)
+            _row_normal_product(other, cols, r, start, end, centre, scale, out, total, length)
 
 
-@vector_kernel(fastmath=FAST)
-def take_steps(lo, hi, rows, cols, r, U, V, rate, keep_u, keep_v):  # type: ignore[no-untyped-def]
+@unrolled_for("U")
+def take_steps(lo, hi, rows, cols, r, U, V, rate, keep_u, keep_v, length):  # type: ignore[no-untyped-def]
     """Records lo..hi one after another: u <- keep_u u + rate e v and v <- keep_v v + rate e u, by
     the old u and v, e being r - u . v. Returns the sum of e^2."""
-    d = U.shape[1]
-    if fits_registers(d, U):
-        return row_steps(rows, cols, r, lo, hi, U, V, rate, keep_u, keep_v)
-    errors = 0.0
+    d = len(length)
+    squared = 0.0
     for k in range(lo, hi):
-        u, v = U[rows[k]], V[cols[k]]
+        _ask_ahead(U, rows, k, d)
+        _ask_ahead(V, cols, k, d)
+        u, v = _row(U, rows, k), _row(V, cols, k)
         dot = U.dtype.type(0)
         for a in range(d):
             dot += u[a] * v[a]
-        error = r[k] - dot
+        error = r[np.uint64(k)] - dot
+        step = rate * error
         for a in range(d):
             x, z = u[a], v[a]
-            u[a], v[a] = keep_u * x + rate * error * z, keep_v * z + rate * error * x
-        errors += np.float64(error) * np.float64(error)
-    return errors
+            u[a], v[a] = keep_u * x + step * z, keep_v * z + step * x
+        squared += np.float64(error) * np.float64(error)
+    return squared
 
 
-@vector_kernel()
-def squared_errors(lo, hi, ptr, cols, r, own, other, squared):  # type: ignore[no-untyped-def]
+@unrolled_for("own")
+def squared_errors(lo, hi, ptr, cols, r, own, other, squared, length):  # type: ignore[no-untyped-def]
     """squared[i] = sum over j of (r_ij - own_i . other_j)^2."""
-    unused = np.empty(own.shape[1], dtype=own.dtype)
+    d = len(length)
     for i in range(lo, hi):
-        squared[i] = _row_gradient(own[i], other, cols, r, ptr[i], ptr[i + 1], unused)
+        x, total = own[i], 0.0
+        for k in range(ptr[i], ptr[i + 1]):
+            _ask_ahead(other, cols, k, d)
+            z = _row(other, cols, k)
+            dot = own.dtype.type(0)
+            for a in range(d):
+                dot += x[a] * z[a]
+            error = np.float64(r[np.uint64(k)] - dot)
+            total += error * error
+        squared[i] = total
 
 
 @vector_kernel(fastmath=FAST)

@@ -59,7 +59,7 @@ def _sphere(state, rows):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel()
-def _spherical(state, scale, rows):  # type: ignore[no-untyped-def]
+def spherical(state, scale, rows):  # type: ignore[no-untyped-def]
     """Rows with density proportional to exp(-|eta| / scale): a direction times Gamma(d)."""
     for row in rows:
         norm = math.sqrt(_normals(state, row))
@@ -106,13 +106,13 @@ def train_one(  # type: ignore[no-untyped-def]
         project_rows(0, len(U), U)
     if variant == PRINTED:
         for _ in range(k2):
-            _spherical(state, scale, eta)
+            spherical(state, scale, eta)
             _descend(users, items, r, U, V, rate, decay_u, decay_v, False, dU, dV)
             for j in range(len(V)):
                 for a in range(d):
                     V[j, a] -= rate * eta[j, a]
         return
-    _spherical(state, scale, eta)
+    spherical(state, scale, eta)
     # The records, item by item, as the exact solvers want them.
     ptr = np.zeros(len(V) + 1, dtype=np.int64)
     for k in range(len(items)):

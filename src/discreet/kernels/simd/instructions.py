@@ -23,17 +23,19 @@ def ones(typingctx, word):
     return word(word), generate
 
 
-@intrinsic
-def about_to_write(typingctx, array, place):
-    """Ask for the memory of array[place], which may lie beyond the array's end."""
-    del typingctx
+def _asking(*, write):
+    @intrinsic
+    def ask(typingctx, array, place):
+        del typingctx
 
-    def generate(context, builder, signature, args):
-        start = context.make_array(signature.args[0])(context, builder, args[0]).data
-        prefetch(builder, builder.gep(start, [args[1]]), write=True)
-        return context.get_dummy_value()
+        def generate(context, builder, signature, args):
+            start = context.make_array(signature.args[0])(context, builder, args[0]).data
+            prefetch(builder, builder.gep(start, [args[1]]), write=write)
+            return context.get_dummy_value()
 
-    return types.void(array, place), generate
+        return types.void(array, place), generate
+
+    return ask
 
 
 def prefetch(builder, place, *, write=False):
@@ -46,3 +48,9 @@ def prefetch(builder, place, *, write=False):
     )
     to_keep, data = number(3), number(1)
     builder.call(ask, [builder.bitcast(place, byte), number(int(write)), to_keep, data])
+
+
+about_to_read = _asking(write=False)
+"""Ask for the memory of a number of an array, counted row by row, or beyond the array's end."""
+about_to_write = _asking(write=True)
+"""The same for a place that is to be changed."""

@@ -1,9 +1,9 @@
 """Vector instructions, written out: what compilers do not find in loops.
 
-The inner loops of the solvers lose a factor of two to three when the compiler vectorises them by
-itself, because sums go through memory instead of registers. `tiles`, `rows` and `batches` write
-them with the words that stand here. They are described to LLVM as vectors and compile for any
-processor; how wide a vector is, `width` says.
+The inner loops of least squares lose a factor of up to three when the compiler vectorises them by
+itself, because sums go through memory instead of registers. `tiles` and `batches` write them with
+the words that stand here. They are described to LLVM as vectors and compile for any processor;
+how wide a vector is, `width` says.
 """
 
 from __future__ import annotations
@@ -77,14 +77,10 @@ class Writer:
         for place in (start, end):
             prefetch(self.builder, place)
 
-    def lane(self, number):
-        """A constant that names a lane."""
-        return ir.Constant(_INDEX, number)
-
-    def load(self, place, lanes=None):
-        """A vector from memory, whole unless it is said how many lanes."""
-        kind = self.vector if lanes is None else ir.VectorType(self.number, lanes)
-        return self.builder.load(self.builder.bitcast(place, kind.as_pointer()), align=self.bytes)
+    def load(self, place):
+        """A vector from memory."""
+        place = self.builder.bitcast(place, self.vector.as_pointer())
+        return self.builder.load(place, align=self.bytes)
 
     def store(self, value, place):
         """A vector to memory."""
@@ -146,55 +142,6 @@ class Writer:
         """From a running sum."""
         self.builder.store(self.subtract(self.builder.load(total), value), total)
 
-    def sum(self, vector):
-        """The sum of a vector's lanes."""
-        kind = vector.type
-        width = 8 if kind.element == ir.DoubleType() else 4
-        function = cgutils.get_or_insert_function(
-            self.builder.module,
-            ir.FunctionType(kind.element, [kind.element, kind]),
-            f"llvm.vector.reduce.fadd.v{kind.count}f{8 * width}",
-        )
-        zero = ir.Constant(kind.element, 0.0)
-        return self.builder.call(function, [zero, vector], fastmath=sorted(FAST))
-
-    def sums(self, vectors):
-        """The sums of the lanes of one vector, or of four, as a vector of one or four lanes."""
-        if len(vectors) == 1:
-            return self.builder.insert_element(
-                ir.Constant(ir.VectorType(self.number, 1), ir.Undefined),
-                self.sum(vectors[0]),
-                self.lane(0),
-            )
-        halves = [self.lanes // 2, self.lanes // 4]
-        vectors = self._fold(vectors, halves[0])
-        if self.lanes == 2:  # one sum in each lane already
-            return self.shuffle(*vectors, [0, 1, 2, 3])
-        [total] = self._fold(vectors, halves[1])
-        half = self.lanes // 8
-        while half:
-            other = [lane ^ half for lane in range(self.lanes)]
-            total = self.add(total, self.shuffle(total, total, other))
-            half //= 2
-        return self.shuffle(total, total, [0, halves[0], halves[1], halves[0] + halves[1]])
-
-    def _fold(self, vectors, half):
-        """Half as many vectors: the lanes with that bit are sums of the second of each pair."""
-        low, high = exchanged(self.lanes, half)
-        return [
-            self.add(self.shuffle(x, y, low), self.shuffle(x, y, high))
-            for x, y in zip(vectors[::2], vectors[1::2], strict=True)
-        ]
-
-    def exact(self, vector):
-        """The same in 64 bits."""
-        kind = ir.VectorType(ir.DoubleType(), vector.type.count)
-        return vector if self.bytes == 8 else self.builder.fpext(vector, kind)
-
-    def exact_zero(self, lanes):
-        """Zeros in 64 bits."""
-        return ir.Constant(ir.VectorType(ir.DoubleType(), lanes), None)
-
     def first_lanes(self, count):
         """A mask of the lanes below count."""
         numbered = [ir.Constant(_INDEX, lane) for lane in range(self.lanes)]
@@ -209,15 +156,6 @@ class Writer:
         )
         align = ir.Constant(_INDEX, self.bytes)
         return self.builder.call(read, [self.builder.bitcast(place, kind), align, mask, self.zero])
-
-    def store_masked(self, value, place, mask):
-        """A vector to memory where the mask is true."""
-        kind = self.vector.as_pointer()
-        write = self._intrinsic(
-            "masked.store", ir.VoidType(), [self.vector, kind, _INDEX, mask.type], pointers=1
-        )
-        align = ir.Constant(_INDEX, self.bytes)
-        self.builder.call(write, [value, self.builder.bitcast(place, kind), align, mask])
 
     def _intrinsic(self, name, result, arguments, pointers=0):
         full = f"llvm.{name}.v{self.lanes}f{8 * self.bytes}" + pointers * ".p0"

@@ -36,7 +36,8 @@ def _digest_of_sources() -> str:
     return sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-_SOURCES = _digest_of_sources()
+SOURCES = _digest_of_sources()
+"""Of what stands in this folder, which every kernel may be made of."""
 
 
 class _CacheByWidth(FunctionCache):
@@ -48,7 +49,7 @@ class _CacheByWidth(FunctionCache):
 
     def _index_key(self, *args: Any) -> tuple[Any, ...]:
         key = super()._index_key(*args)
-        return (*key, BYTES, _SOURCES)
+        return (*key, BYTES, SOURCES)
 
 
 def vector_kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:

@@ -82,7 +82,7 @@ class GradientSteps:
         for step in range(1, passes + 1):
             progress("training", step - 1, passes)
             squared = np.zeros(len(U))
-            for people, items, lo, hi in self._batches(with_people=True):
+            for people, items, lo, hi in self.mini_batches(with_people=True):
                 rate = self.gamma / (hi - lo)
                 U_next, V_next = U * (1 - rate * lambda_u), V * (1 - rate * lambda_v)
                 run_all(
@@ -114,7 +114,7 @@ class GradientSteps:
         for step in range(1, passes + 1):
             progress("perturbed training", step - 1, passes)
             squared = np.zeros(len(V))
-            for _, items, lo, hi in self._batches(with_people=False):
+            for _, items, lo, hi in self.mini_batches(with_people=False):
                 rate = self.gamma / (hi - lo)
                 eta = randomness.spherical(len(V), V.shape[1], scale)
                 V_next = (V * (1 - rate * lambda_v) - rate * eta).astype(self.dtype, copy=False)
@@ -124,7 +124,7 @@ class GradientSteps:
         progress("perturbed training", passes, passes)
         return V
 
-    def _batches(self, *, with_people: bool) -> Iterator[tuple[Side, Side, int, int]]:
+    def mini_batches(self, *, with_people: bool) -> Iterator[tuple[Side, Side, int, int]]:
         """One pass in newly shuffled mini-batches: both sides and the records of each."""
         if self._dealt is None:
             yield self._people, self._items, 0, len(self.data)
