@@ -100,9 +100,9 @@ def mean_threshold() -> list[Change]:
     """t is the mean of the levels in the table."""
 
     def made(own: Any) -> Any:
-        def release(self: Tally, data: Any, spec: PrivacySpec, **more: Any) -> Release:
+        def release(self: Tally, data: Any, spec: PrivacySpec, run: Run) -> Release:
             mean = float(spec.levels(data).mean())
-            found = own(replace(self, threshold=mean), data, spec, **more)
+            found = own(replace(self, threshold=mean), data, spec, run)
             assert isinstance(found, Release)
             return found
 

@@ -9,11 +9,12 @@ from discreet.data.items import Items
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError
 from discreet.kernels.compute import Compute
+from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.schemes import SCHEMES, find_scheme
-from discreet.schemes.base import Scheme
+from discreet.schemes.base import Run, Scheme
 
 
 class SourceTable(RatingsSource, Table, Protocol):
@@ -32,15 +33,7 @@ class Releasing(Scheme, Protocol):
         """The specification, if all parameters are fit."""
         ...
 
-    def release(
-        self,
-        data: RatingsSource,
-        spec: PrivacySpec,
-        *,
-        seed: int | None = None,
-        compute: Compute = Compute(),
-        progress: Progress = silent,
-    ) -> Release:
+    def release(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Release:
         """The release alone, of ratings counted over the catalogue, wherever they are."""
         ...
 
@@ -70,7 +63,7 @@ def fit_release(
     checked = scheme.checked(spec)
     require_inside(source, scheme.items)
     data = _over(source, scheme.items)
-    return scheme.release(data, checked, seed=seed, compute=compute, progress=progress)
+    return scheme.release(data, checked, Run(Randomness(seed), compute, progress))
 
 
 def _over(source: RatingsSource, items: Items | None) -> RatingsSource:

@@ -12,17 +12,14 @@ from discreet.arrays import Floats, Integers
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice
-from discreet.kernels.compute import Compute
 from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.lifetime import Spends
-from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours, Pairs, Provenance
 from discreet.privacy.spec import PrivacySpec
-from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import About, Batch, Option, Run, Standing, option
-from discreet.schemes.certificates import certified, recorded
+from discreet.schemes.certificates import certified
 from discreet.schemes.model import FactorModel
 from discreet.schemes.votes import (
     Ballot,
@@ -68,24 +65,21 @@ class Tally(VotingScheme):
         self,
         data: RatingsSource,
         spec: PrivacySpec,
+        run: Run,
         *,
-        seed: int | None = None,
-        compute: Compute = Compute(),
-        progress: Progress = silent,
         count: Count = exact_votes,
         pairs: Pairs = Pairs.CHECKED,
     ) -> Release:
         """Count, add noise, estimate."""
-        run = Run(Randomness(seed), compute, progress)
-        progress("tally", 0, 2)
+        run.progress("tally", 0, 2)
         ballot = self.ballot(data, spec, spec.levels, run)
         tallies = noisy_tallies(
             count(data, ballot), ballot.t, run, neighbours=self.neighbours, whole=ballot.whole
         )
-        progress("tally", 1, 2)
-        made = replace(self.made(data, spec, run.randomness), pairs=pairs)
+        run.progress("tally", 1, 2)
+        made = replace(self._made(data, spec, run), pairs=pairs)
         release = self.concluded(self._known(tallies, data, spec), data, certified(made))
-        progress("tally", 2, 2)
+        run.progress("tally", 2, 2)
         return release
 
     def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
@@ -111,27 +105,6 @@ class Tally(VotingScheme):
             run.compute,
         )
 
-    def made(self, data: RatingsSource, spec: PrivacySpec, randomness: Randomness) -> Provenance:
-        """What bears on the promise of a release."""
-        theorem = "tally-person" if self.unit == "person" else "tally"
-        if self.neighbours == Neighbours.REPLACE:
-            theorem = "tally-replace"
-        return recorded(
-            theorem,
-            items=self.items,
-            data=data,
-            spec=spec,
-            threshold=self.t(spec),
-            randomness=randomness,
-            scheme=self.about.name,
-            variant="whole table",
-            unit=self.unit,
-            neighbours=self.neighbours,
-            personalisation=self.personalisation,
-            coins=self.personalisation == "sample",
-            sampler=f"discrete Laplace on a grid of 2^-20 votes, {randomness.grid_sampler}",
-        )
-
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Floats:
         """What every record may spend in the next publication: secret."""
         return spends.allowance(spec.levels(data), self.t(spec))
@@ -147,7 +120,7 @@ class Tally(VotingScheme):
         votes = count_votes(counted, weights, run.compute)
         batch = noisy_tallies(votes, ballot.t, run, neighbours=self.neighbours)
         tallies = added_up(batch, standing.before, data.items)
-        certificate = certified(self.made(data, spec, run.randomness), standing)
+        certificate = certified(self._made(data, spec, run), standing)
         release = self.concluded(self._known(tallies, data, spec), data, certificate)
         costs = np.minimum(budgets, ballot.t)
         if self.personalisation == "weigh":
@@ -157,3 +130,13 @@ class Tally(VotingScheme):
 
     def _known(self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec) -> Known:
         return self.known(tallies, data, spec, weighed=self.personalisation == "weigh")
+
+    def _made(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
+        return self.made(
+            data,
+            spec,
+            run.randomness,
+            personalisation=self.personalisation,
+            coins=self.personalisation == "sample",
+            sampler=f"discrete Laplace on a grid of 2^-20 votes, {run.randomness.grid_sampler}",
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,14 +15,16 @@ from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.provenance import Neighbours
+from discreet.privacy.noise import Randomness
+from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import Tallies
-from discreet.schemes.base import Option, option
+from discreet.schemes.base import About, Option, Run, option
 from discreet.schemes.catalogue import over_catalogue, public_items, to_train_on
+from discreet.schemes.certificates import recorded
 from discreet.schemes.effects import Directions, Effects, design, estimate
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FAMILIES, NEIGHBOURS, declared_threshold
@@ -48,6 +50,7 @@ class Known(NamedTuple):
 class VotingScheme(ABC):
     """Item effects from noisy tallies of votes; people are folded in from their own ratings."""
 
+    about: ClassVar[About]
     items: Items | None = None
     """The public catalogue; without one, the list of rated items is assumed to be public."""
     families: tuple[str, ...] | None = option(None, FAMILIES)
@@ -73,19 +76,11 @@ class VotingScheme(ABC):
         data = to_train_on(ratings, self.items)
         # A rating's level is its own; a person's may be on a record that is dropped.
         whole = ratings.over(data.items) if self.unit == "person" else data
-        release = self.release(whole, spec, seed=seed, compute=compute, progress=progress)
+        release = self.release(whole, spec, Run(Randomness(seed), compute, progress))
         return FactorModel(release, data, compute=compute)
 
     @abstractmethod
-    def release(
-        self,
-        data: RatingsSource,
-        spec: PrivacySpec,
-        *,
-        seed: int | None = None,
-        compute: Compute = Compute(),
-        progress: Progress = silent,
-    ) -> Release:
+    def release(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Release:
         """The release alone, of ratings counted over the catalogue, wherever they are."""
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:
@@ -110,6 +105,32 @@ class VotingScheme(ABC):
         if self.threshold is None:
             return spec.max_level
         return require_positive("threshold", self.threshold)
+
+    def made(
+        self, data: RatingsSource, spec: PrivacySpec, randomness: Randomness, **facts: Any
+    ) -> Provenance:
+        """What bears on the promise of a release: what all such schemes share, and their facts.
+
+        The theorem goes by the scheme's name, by what is protected, and by the neighbours.
+        """
+        theorem = self.about.name.lower()
+        if self.unit == "person":
+            theorem += "-person"
+        elif self.neighbours == Neighbours.REPLACE:
+            theorem += "-replace"
+        return recorded(
+            theorem,
+            items=self.items,
+            data=data,
+            spec=spec,
+            threshold=self.t(spec),
+            randomness=randomness,
+            scheme=self.about.name,
+            variant="whole table",
+            unit=self.unit,
+            neighbours=self.neighbours,
+            **facts,
+        )
 
     def known(
         self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec, *, weighed: bool = True

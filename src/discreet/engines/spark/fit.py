@@ -11,11 +11,12 @@ from discreet.engines import Releasing, require_engine
 from discreet.engines.spark import sql, stated
 from discreet.engines.spark.ratings import SparkRatings, spark_ratings
 from discreet.engines.spark.session import connection_lost, reported
+from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Pairs
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
-from discreet.schemes.base import Scheme
+from discreet.schemes.base import Run, Scheme
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -41,7 +42,7 @@ def fit(
     described = _Described(table, progress)
     fitted = OWN_WAYS.get(scheme.about.name, _by_parts)
     try:
-        return fitted(scheme, table, spec, seed, described)
+        return fitted(scheme, table, spec, Run(Randomness(seed), progress=described))
     finally:
         with suppress(*connection_lost()):
             described.forget()
@@ -51,15 +52,14 @@ def _by_parts(
     scheme: Releasing,
     table: SparkRatings,
     spec: PrivacySpec | None,
-    seed: int | None,
-    progress: Progress,
+    run: Run,
 ) -> Release:
     """Any scheme that asks for sums alone; its own code runs on the executors, part by part."""
     checked = scheme.checked(spec)
     data = table if scheme.items is None else table.over(scheme.items.ids)
     try:
         sql.with_levels(data, checked)  # finds a level that is not on offer
-        return scheme.release(data, checked, seed=seed, progress=progress)
+        return scheme.release(data, checked, run)
     finally:
         with suppress(*connection_lost()):
             data.forget()
@@ -69,21 +69,15 @@ def _tally(
     scheme: Tally,
     table: SparkRatings,
     spec: PrivacySpec | None,
-    seed: int | None,
-    progress: Progress,
+    run: Run,
 ) -> Release:
     """Votes of single ratings by one SQL aggregation, without any shuffle by people."""
     if scheme.unit != "rating":
-        return _by_parts(cast("Releasing", scheme), table, spec, seed, progress)
+        return _by_parts(cast("Releasing", scheme), table, spec, run)
     checked = scheme.checked(spec)
     pairs = Pairs.CHECKED if table.pairs_checked else Pairs.DECLARED
     return scheme.release(
-        _inside(scheme, table),
-        checked,
-        seed=seed,
-        progress=progress,
-        count=sql.votes(checked),
-        pairs=pairs,
+        _inside(scheme, table), checked, run, count=sql.votes(checked), pairs=pairs
     )
 
 
@@ -91,10 +85,9 @@ def _stated(
     scheme: Any,
     table: SparkRatings,
     spec: PrivacySpec | None,
-    seed: int | None,
-    progress: Progress,
+    run: Run,
 ) -> Release:
-    return stated.fit(scheme, _inside(scheme, table), spec, seed=seed, progress=progress)
+    return stated.fit(scheme, _inside(scheme, table), spec, run)
 
 
 def _inside(scheme: Scheme, table: SparkRatings) -> SparkRatings:
@@ -103,9 +96,7 @@ def _inside(scheme: Scheme, table: SparkRatings) -> SparkRatings:
         return table if scheme.items is None else table.with_items(scheme.items.ids)
 
 
-OWN_WAYS: dict[
-    str, Callable[[Any, SparkRatings, PrivacySpec | None, int | None, Progress], Release]
-]
+OWN_WAYS: dict[str, Callable[[Any, SparkRatings, PrivacySpec | None, Run], Release]]
 OWN_WAYS = {"Tally": _tally, "PDP-PMF": _stated}
 """Schemes that Spark has a faster way for, or the only one, than sums over parts."""
 

@@ -14,8 +14,8 @@ from discreet.errors import ParameterError
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import Threshold, resolve_threshold
 from discreet.privacy.spec import PrivacySpec, require_spec
-from discreet.progress import Progress, silent
 from discreet.release.release import Release
+from discreet.schemes.base import Run
 from discreet.schemes.pmf.factors import factor_release, unit_ball_fold_in
 from discreet.schemes.pmf.pdp import PDPPMF
 
@@ -28,10 +28,8 @@ SWEEPS = 10
 def fit(
     scheme: PDPPMF,
     data: SparkRatings,
-    spec: PrivacySpec | None = None,
-    *,
-    seed: int | None = None,
-    progress: Progress = silent,
+    spec: PrivacySpec | None,
+    run: Run,
 ) -> Release:
     """Sample, train people, project them into the unit ball, solve the perturbed items exactly."""
     if scheme.variant != "stated" or scheme.solver != "als":
@@ -41,7 +39,7 @@ def fit(
         )
     scheme.check()
     spec = require_spec(spec or PrivacySpec.column())
-    randomness = Randomness(seed)
+    randomness, progress = run.randomness, run.progress
     levelled = sql.with_levels(data, spec)
     t, chosen = _threshold(scheme, spec, levelled)
     progress("people by ALS", 0, 2)

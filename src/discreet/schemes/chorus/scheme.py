@@ -12,16 +12,13 @@ from discreet.arrays import Floats
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_count
-from discreet.kernels.compute import Compute
 from discreet.privacy.fixedpoint import GRID_DELTA, LARGEST_EPSILON, SMALLEST_DELTA
 from discreet.privacy.lifetime import Spends
-from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
-from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.schemes.base import About, Batch, Option, Run, Standing, option
-from discreet.schemes.certificates import certified, recorded
+from discreet.schemes.certificates import certified
 from discreet.schemes.chorus.budget import Allowance, Budget, Plan, open_budget
 from discreet.schemes.chorus.directions import (
     first_directions,
@@ -85,23 +82,14 @@ class Chorus(VotingScheme):
     """With a ledger: in how many releases a rating takes part, each time with this part of its
     epsilon and of delta."""
 
-    def release(
-        self,
-        data: RatingsSource,
-        spec: PrivacySpec,
-        *,
-        seed: int | None = None,
-        compute: Compute = Compute(),
-        progress: Progress = silent,
-    ) -> Release:
+    def release(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Release:
         """Probe, tally, and run the rounds."""
         if self.publications != 1:
             raise ParameterError(
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
             )
-        run = Run(Randomness(seed), compute, progress)
         learned = self._learn(data, spec, spec.levels, run)
-        certificate = certified(self.made(data, spec, run.randomness))
+        certificate = certified(self._made(data, spec, run))
         return self.concluded(learned.known, data, certificate, learned.directions)
 
     def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
@@ -117,29 +105,6 @@ class Chorus(VotingScheme):
             )
         return super().checked(spec)
 
-    def made(self, data: RatingsSource, spec: PrivacySpec, randomness: Randomness) -> Provenance:
-        """What bears on the promise of a release."""
-        theorem = "chorus-person" if self.unit == "person" else "chorus"
-        if self.neighbours == Neighbours.REPLACE:
-            theorem = "chorus-replace"
-        return recorded(
-            theorem,
-            items=self.items,
-            data=data,
-            spec=spec,
-            randomness=randomness,
-            threshold=self.t(spec),
-            proven_up_to=LARGEST_EPSILON,
-            scheme=self.about.name,
-            variant="whole table",
-            unit=self.unit,
-            neighbours=self.neighbours,
-            personalisation="weigh",
-            delta=self.delta,
-            sampler="discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete "
-            f"Gaussian on a grid of 2^-30, {randomness.grid_sampler}",
-        )
-
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Floats:
         """What every record may spend in the next publication: secret."""
         return spends.allowance(
@@ -153,7 +118,7 @@ class Chorus(VotingScheme):
         budgets = self.allowances(data, spec, standing.spends)
         learned = self._learn(data, spec, lambda _: budgets, run, standing.before)
         parts = {"publications": self.publications, "delta": self.delta}
-        made = replace(self.made(data, spec, run.randomness), parameters=parts)
+        made = replace(self._made(data, spec, run), parameters=parts)
         certificate = certified(made, standing)
         release = self.concluded(learned.known, data, certificate, learned.directions)
         # Tallies alone are pure: only the rounds need a delta.
@@ -175,6 +140,18 @@ class Chorus(VotingScheme):
             self.neighbours,
         )
         return open_budget(data, allowance, self.unit, run)
+
+    def _made(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
+        return self.made(
+            data,
+            spec,
+            run.randomness,
+            proven_up_to=LARGEST_EPSILON,
+            personalisation="weigh",
+            delta=self.delta,
+            sampler="discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete "
+            f"Gaussian on a grid of 2^-30, {run.randomness.grid_sampler}",
+        )
 
     def _learn(
         self,
