@@ -30,8 +30,7 @@ def find_source(data: str, items: str | None = None, public_columns: Sequence[st
     vouched = tuple(public_columns)
     known = data in datasets.DATA_SETS and not Path(data).exists()
     if known and items is None:
-        has_items = data == datasets.CLUB or datasets.find_items(data) is not None
-        table = data if has_items else None
+        table = data if datasets.has_items(data) else None
         return Source(data, data, table, public_columns=vouched).stamped()
     name = Path(data).stem if not known else data
     return Source(name, data, items, public_columns=vouched).stamped()
