@@ -37,6 +37,9 @@ FORMAT = 1
 CDF_STEP = 0.05
 CDF_AT = np.round(np.arange(0.0, 5.0001, CDF_STEP), 2)
 """Errors at which every cell keeps the share of ratings predicted at least as well."""
+CLIPPED = ("rmse",)
+"""Metrics that a cell keeps twice: of predictions as they are, which the paper shows, and of
+predictions clipped to the scale, which sweeps show."""
 Options = tuple[tuple[str, Any], ...]
 
 
@@ -137,15 +140,28 @@ class Cell:
             )
         except DivergenceError as error:
             return {"diverged": str(error), "seconds": time.perf_counter() - began}
-        predicted = model.predict_ratings(split.test)
+        predicted, actual = model.predict_ratings(split.test), split.test.rating
         clipped = split.test.scale.clip(predicted)
-        return {
-            "rmse": metrics.rmse(predicted, split.test.rating),
-            "rmse_clipped": metrics.rmse(clipped, split.test.rating),
-            "mae": metrics.mae(predicted, split.test.rating),
-            "cdf": metrics.cdf(predicted, split.test.rating, CDF_AT).round(6).tolist(),
-            "seconds": time.perf_counter() - began,
-        }
+        result: dict[str, Any] = {}
+        for name, metric in metrics.ERRORS.items():
+            result[name] = metric.measure(predicted, actual)
+            if name in CLIPPED:
+                result[f"{name}_clipped"] = metric.measure(clipped, actual)
+        result["cdf"] = metrics.cdf(predicted, actual, CDF_AT).round(6).tolist()
+        return result | {"seconds": time.perf_counter() - began}
+
+
+def figures() -> list[str]:
+    """The names of a cell's figures, but for its curve of errors and the seconds it took.
+
+    >>> figures()
+    ['rmse', 'rmse_clipped', 'mae']
+    """
+    return [
+        figure
+        for name in metrics.ERRORS
+        for figure in (name, *([f"{name}_clipped"] if name in CLIPPED else []))
+    ]
 
 
 @lru_cache(maxsize=2)
@@ -190,12 +206,17 @@ class Store:
     def table(self, cells: Sequence[Cell]) -> pl.DataFrame:
         """Results in the order of the cells; a missing or diverged one has nulls."""
         rows = [self.get(cell) or {} for cell in cells]
-        numbers = ("rmse", "rmse_clipped", "mae", "seconds")
+        numbers = [*figures(), "seconds"]
         return pl.DataFrame(
             {name: [row.get(name) for row in rows] for name in numbers}
             | {"cdf": [row.get("cdf") for row in rows]},
             schema=dict.fromkeys(numbers, pl.Float64) | {"cdf": pl.List(pl.Float64)},
         )
+
+
+def _is_complete(result: dict[str, Any] | None) -> bool:
+    """Whether nothing has to be measured; a metric that is new makes a cell run again."""
+    return result is not None and ("diverged" in result or set(figures()) <= set(result))
 
 
 def _work(cell: Cell, folder: Path) -> None:
@@ -210,7 +231,7 @@ def run_cells(
     Interrupted at any moment, even killed, the next call goes on where this one stopped.
     """
     unique = list(dict.fromkeys(cells))
-    todo = [cell for cell in unique if store.get(cell) is None]
+    todo = [cell for cell in unique if not _is_complete(store.get(cell))]
     # One fold after the other, so that processes seldom need another split.
     todo.sort(key=lambda cell: (cell.job.source.name, cell.fold))
     done = len(unique) - len(todo)
