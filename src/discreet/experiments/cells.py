@@ -1,4 +1,7 @@
-"""Cells: one fit on one fold each, kept by what the result depends on: nothing runs twice."""
+"""Cells: one fit on one fold each, kept on disk under a name made of all that it depends on.
+
+What was run once is found again under its name, so an experiment goes on where it was interrupted.
+"""
 
 from __future__ import annotations
 
@@ -44,18 +47,30 @@ Options = tuple[tuple[str, Any], ...]
 
 
 def cdf_place(error: float) -> int:
-    """Where the share of errors up to `error` stands in a cell's list."""
+    """Where the share of errors up to `error` stands in a cell's list: error / CDF_STEP.
+
+    >>> float(CDF_AT[cdf_place(1.5)])
+    1.5
+    """
     return round(error / CDF_STEP)
 
 
 def options(**given: Any) -> Options:
-    """Parameters in one canonical order."""
+    """Parameters in one order, so that equal ones have equal names.
+
+    >>> options(factors=5, delta=1e-6)
+    (('delta', 1e-06), ('factors', 5))
+    """
     return tuple(sorted(given.items()))
 
 
 @dataclass(frozen=True)
 class Source:
-    """A data set as workers find it; `fingerprint` is of what it holds."""
+    """A data set as worker processes find it: by name or path.
+
+    `fingerprint` is a digest of its ratings and items, so that results are found again when the
+    file has moved, and not when it has changed.
+    """
 
     name: str
     ratings: str
@@ -130,7 +145,7 @@ class Cell:
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:24]
 
     def measure(self) -> dict[str, Any]:
-        """Fit on nine parts, measure on the tenth. A scheme that diverges has no numbers."""
+        """Fit on all folds but one, measure on that one. A scheme that diverges has no numbers."""
         began = time.perf_counter()
         split = _split(self.job.source.ratings, self.fold, self.folds, self.seed)
         scheme, spec = self.job.build()
@@ -180,7 +195,7 @@ def _split(source: str, fold: int, folds: int, seed: int) -> Split:
 
 
 class Store:
-    """Results on disk, a file a cell, each written whole or not at all."""
+    """Results in a folder: one JSON file for each cell, written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -226,7 +241,7 @@ def _work(cell: Cell, folder: Path) -> None:
 def run_cells(
     cells: Sequence[Cell], store: Store, *, workers: int | None = None, progress: Progress = silent
 ) -> int:
-    """Run what is not there yet, side by side; how many were run.
+    """Run the cells that are not kept yet, in processes side by side; the number that were run.
 
     Interrupted at any moment, even killed, the next call goes on where this one stopped.
     """

@@ -115,7 +115,11 @@ def sweep(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> pl.DataFrame:
-    """Every scheme at every uniform level (and t, and d): scheme, epsilon, t, factors, rmse, ...
+    """Cross-validate every scheme at every privacy level, the same for all ratings.
+
+    One row for each combination: scheme, epsilon, threshold, factors, rmse (clipped to the scale),
+    rmse_std (its spread over the folds), cdf_1 (the share of ratings predicted within one star),
+    seconds.
 
     Schemes by their names; thresholds and factors go with those that have such an option, and where
     one does not apply, the scheme runs once. What protects nobody has one level, none.

@@ -15,10 +15,13 @@ from discreet.readers.archives import is_archive, is_container, names_in, naming
 from discreet.readers.base import Dialect, Format, RatingsTable
 
 WHOLE_STARS = RatingScale(1, 5)
+"""100K and 1M."""
 HALF_STARS = RatingScale(0.5, 5)
+"""10M and later."""
 RATING_FILES = ("u.data", "ratings.dat", "ratings.csv")
 ITEM_FILES = ("u.item", "movies.dat", "movies.csv")
 CSV_HEADER = {"userId": "user", "movieId": "item"}
+"""MovieLens' names of columns in CSV files, and ours."""
 _COLUMNS = ["user", "item", "rating", "timestamp"]
 # The order of u.item's flags is u.genre's, which every copy of the data set shares.
 _GENRES_100K = (
@@ -60,12 +63,12 @@ def recognises_items(path: Path) -> bool:
 
 
 def is_movielens_header(columns: Sequence[str]) -> bool:
-    """Whether a table has the header of ratings.csv or movies.csv."""
+    """Whether a table has the columns userId and movieId, as MovieLens' ratings.csv."""
     return set(CSV_HEADER) <= set(columns)
 
 
 def rename(frame: pl.DataFrame) -> pl.DataFrame:
-    """MovieLens' own column names to ours."""
+    """Give the columns userId and movieId our names, user and item."""
     both = [(old, new) for old, new in CSV_HEADER.items() if {old, new} <= set(frame.columns)]
     if both:
         old, new = both[0]
@@ -74,7 +77,12 @@ def rename(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def split_genres(column: pl.Expr) -> pl.Expr:
-    """Text such as "Action|Comedy" as a list; no genre as an empty list."""
+    """Text such as "Action|Comedy" as a list; no genre as an empty list.
+
+    >>> frame = pl.DataFrame({"genres": ["Action|Comedy", "(no genres listed)"]})
+    >>> frame.select(split_genres(pl.col("genres")))["genres"].to_list()
+    [['Action', 'Comedy'], []]
+    """
     return (
         column.fill_null("")
         .str.split("|")

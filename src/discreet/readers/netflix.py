@@ -1,4 +1,7 @@
-"""Netflix: the prize's original files, mv_*.txt and combined_data_*.txt, and movie_titles.txt."""
+"""Netflix: the prize's original files, mv_*.txt and combined_data_*.txt, and movie_titles.txt.
+
+A file holds a block for each film, "1:" and then lines "1488844,3,2005-09-06": user, stars, day.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables: CSV, TSV, Parquet and Arrow files, and the original formats by the look of the path."""
+"""From a path to validated `Ratings` and `Items`, in any format of the table in formats.py."""
 
 from __future__ import annotations
 
@@ -26,11 +26,21 @@ def read_ratings(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Ratings:
-    """Read a ratings table.
+    """Read a ratings table: who rated what, how well, and where given at which privacy level.
 
     `path` is a CSV, TSV, Parquet or Arrow file, a MovieLens file, folder or official archive, or a
-    Netflix file, folder or archive. `scale` defaults to the format's own, else 1..5; `keep="last"`
-    resolves duplicate pairs by timestamp.
+    Netflix file, folder or archive. A table has the columns user, item and rating, and may have
+    epsilon (the privacy level of the rating) and timestamp; `columns` maps these names to the
+    file's. `scale` is the smallest and the largest rating allowed, by default the format's own,
+    else 1..5; `keep="last"` resolves duplicate pairs by timestamp.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ratings.csv"
+    ...     _ = path.write_text("customer,item,rating\\nada,7,5\\nbob,7,3\\n")
+    ...     ratings = read_ratings(path, {"user": "customer"})
+    >>> len(ratings), ratings.users.values.to_list()
+    (2, ['ada', 'bob'])
     """
     source = _existing(path)
     found = _read_ratings(source, Dialect(columns or {}, separator, encoding))
@@ -50,7 +60,11 @@ def read_people(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Ratings:
-    """People's own ratings for fold-in: item and rating, and user where there are several."""
+    """Read the ratings of people who are to get recommendations without having been trained on.
+
+    The table has the columns item and rating, and user where there are several people; without it,
+    all rows are of one person, called "you". `scale` is that of the release.
+    """
     source, mapped = _existing(path), columns or {}
     frame, _, text_ids = _read_ratings(source, Dialect(mapped, separator, encoding))
     if frame.width > 1 and mapped.get("user", "user") not in frame.columns:
@@ -69,7 +83,7 @@ def read_items(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Items:
-    """Read a public item table: item, and any of title, year, genres, numbers.
+    """Read a public item table, the catalogue: item, and any of title, year, genres, numbers.
 
     Genres may be a list, or text with "|" between; the original MovieLens and Netflix item files
     are read as they are. `columns` maps our names to the file's. Columns that look derived from
