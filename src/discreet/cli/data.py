@@ -21,7 +21,7 @@ def list_() -> None:
 
     rows = []
     for name, known in datasets.DATA_SETS.items():
-        place = "embedded" if name == datasets.CLUB else str(datasets.find(name) or "not here")
+        place = "embedded" if known.generate else str(datasets.find(name) or "not here")
         rows.append([name, place, known.about])
     show.console().print(show.table(None, ["name", "place", "what it is"], rows, right=9))
     typer.echo(f"\nLooked in {', '.join(map(str, datasets.folders()))} (set DISCREET_DATA to add).")
@@ -48,12 +48,8 @@ def path(name: str = typer.Argument(help="For example ml-1m.")) -> None:
     from discreet.errors import DataMissingError
     from discreet.readers import datasets
 
-    if name not in datasets.DATA_SETS:
-        raise DataMissingError(
-            f"unknown data set {name!r}: there are {', '.join(datasets.DATA_SETS)}"
-        )
-    if name == datasets.CLUB:
-        raise DataMissingError("the cinema club is generated in memory: it has no path")
+    if datasets.find_data_set(name).generate is not None:
+        raise DataMissingError(f"data set {name!r} is generated in memory: it has no path")
     found = datasets.find(name)
     if found is None:
         raise DataMissingError(f"data set {name!r} is not here. {datasets.how_to_get(name)}")

@@ -100,7 +100,7 @@ def evaluate(
             )
         label = _label(name, chosen)
         results.append(frame.insert_column(0, pl.lit(label).alias("scheme")))
-    _print(results, f"{ratings}, {how}")
+    _print(results, f"{ratings}, {how}", top)
     if out is not None:
         show.save_table(pl.concat(results), out)
         typer.echo(f"All rows written to {out}")
@@ -129,11 +129,12 @@ def _splits(
     return [s.hold_out(data, share, seed=seed)], f"{share:.0%} held out"
 
 
-def _print(results: list[pl.DataFrame], title: str) -> None:
+def _print(results: list[pl.DataFrame], title: str, top: int | None) -> None:
+    from discreet.evaluate.crossval import headings
+
     console = show.console()
-    skip = ("scheme", "fold", "status", "mechanism")
-    names = [c for c in results[0].columns if c not in skip]
-    heads = [_HEADINGS.get(c, c) for c in names]
+    words = headings(top)
+    names = list(words)
     rows = []
     for frame in results:
         means = frame.select(names).mean().row(0)
@@ -143,22 +144,11 @@ def _print(results: list[pl.DataFrame], title: str) -> None:
             for c, v in zip(names, means, strict=True)
         ]
         if frame.height > 1 and isinstance(spread, float):
-            numbers[0] += f" ± {spread:.4f}"
+            numbers[names.index("rmse")] += f" ± {spread:.4f}"
         rows.append([frame["scheme"][0], show.status_markup(frame["mechanism"][0]), *numbers])
-    console.print(show.table(title, ["scheme", "mechanism", *heads], rows, right=2))
+    console.print(show.table(title, ["scheme", "mechanism", *words.values()], rows, right=2))
     console.print(
         "These runs are seeded, to be repeatable, and protect nobody; the mechanism's status is "
         "that of a run without a seed."
     )
     console.print(show.SECRET_RESULTS, style="yellow")
-
-
-_HEADINGS = {
-    "rmse": "RMSE",
-    "mae": "MAE",
-    "cdf_0.5": "|error| ≤ 0.5",
-    "cdf_1": "≤ 1",
-    "cdf_1.5": "≤ 1.5",
-    "cdf_2": "≤ 2",
-    "fit_seconds": "fit s",
-}

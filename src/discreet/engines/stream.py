@@ -20,6 +20,8 @@ from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DataMissingError, OutputError
 from discreet.progress import Progress, silent
+from discreet.readers.base import Dialect
+from discreet.readers.formats import scan_ratings, scanned_endings
 
 ROWS = 5_000_000
 """So many ratings are in memory at a time: about 0.3 GB in the mechanism's arrays."""
@@ -82,10 +84,11 @@ def open_stream(
     folder: str | Path | None = None,
     progress: Progress = silent,
 ) -> Iterator[Stream]:
-    """Split a Parquet file, a folder of them, or a CSV by people; the parts go when it closes.
+    """Split a table by people: a Parquet file, a folder of them, or any file that can be scanned.
 
-    They are as secret as the ratings: in a folder that only its owner can read, in `folder` or
-    where temporary files are kept. They take about as much room as the table.
+    The parts go when it closes. They are as secret as the ratings: in a folder that only its owner
+    can read, in `folder` or where temporary files are kept. They take about as much room as the
+    table. Which files can be scanned, `readers/formats.py` says.
     """
     scan, chosen = _scan(Path(source), columns or {})
     try:
@@ -111,16 +114,13 @@ def open_stream(
 def _scan(source: Path, columns: Mapping[str, str]) -> tuple[pl.LazyFrame, dict[str, str]]:
     if not source.exists():
         raise DataMissingError(f"no file or folder {source}: check the path")
-    if source.suffix.lower() == ".csv":
-        ids = {columns.get(name, name): pl.String for name in ("user", "item")}
-        scan = pl.scan_csv(source, schema_overrides=ids)
-    else:
-        scan = pl.scan_parquet(source / "**" / "*.parquet" if source.is_dir() else source)
     try:
+        scan = scan_ratings(source, Dialect(columns))
         return scan, choose_columns(scan.limit(1).collect().columns, columns)
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(
-            f"{source}: the stream engine reads Parquet (a file or a folder) and CSV: {error}"
+            f"{source}: the stream engine reads Parquet (a file or a folder) and "
+            f"{', '.join(scanned_endings())}: {error}"
         ) from None
 
 

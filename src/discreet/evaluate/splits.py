@@ -1,4 +1,7 @@
-"""Splits: hold-out, k folds, and by time; train and test keep the table's row numbers."""
+"""Splits: ratings to train on and ratings to test on, at random, in folds, or by time.
+
+Both parts keep the numbers of the table's people and items.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,22 @@ from discreet.errors import DataError, ParameterError, require_count
 
 
 class Split(NamedTuple):
-    """One way to divide the ratings."""
+    """One way to divide the ratings: a scheme sees the training part only."""
 
     train: Ratings
     test: Ratings
 
 
 def hold_out(ratings: Ratings, fraction: float = 0.1, *, seed: int = 0) -> Split:
-    """A random fraction of the ratings for testing.
+    """Hold out a random fraction of the ratings for testing.
 
-    The number of test ratings is rounded, and both parts hold at least one.
+    Of n ratings, round(fraction * n) are tested; both parts hold at least one.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 4, 3, 2]})
+    >>> train, test = hold_out(Ratings.from_frame(frame), 0.25)
+    >>> len(train), len(test)
+    (3, 1)
     """
     count = _test_count(ratings, fraction)
     order = np.random.default_rng(seed).permutation(len(ratings))
@@ -29,7 +38,15 @@ def hold_out(ratings: Ratings, fraction: float = 0.1, *, seed: int = 0) -> Split
 
 
 def k_folds(ratings: Ratings, folds: int = 10, *, seed: int = 0) -> list[Split]:
-    """Every rating is tested once; folds differ in size by at most one."""
+    """Divide the ratings at random into folds, each of which is tested once, on the rest.
+
+    Every rating is in one fold; folds differ in size by at most one.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 4, 3, 2]})
+    >>> [len(fold.test) for fold in k_folds(Ratings.from_frame(frame), 3)]
+    [2, 1, 1]
+    """
     return [one_fold(ratings, fold, folds, seed=seed) for fold in range(folds_of(ratings, folds))]
 
 
@@ -50,7 +67,13 @@ def folds_of(ratings: Ratings, folds: int) -> int:
 
 
 def by_time(ratings: Ratings, fraction: float = 0.1) -> Split:
-    """The latest fraction of the ratings for testing."""
+    """Hold out the latest fraction of the ratings: the past predicts the future.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"user": [1, 1], "item": [1, 2], "rating": [5, 4]})
+    >>> by_time(Ratings.from_frame(frame.with_columns(timestamp=pl.Series([20, 10])))).test.rating
+    array([5.], dtype=float32)
+    """
     if ratings.timestamp is None:
         raise DataError("a split by time needs a timestamp column: map one, or use hold_out")
     count = _test_count(ratings, fraction)

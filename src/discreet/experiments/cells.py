@@ -1,4 +1,7 @@
-"""Cells: one fit on one fold each, kept by what the result depends on: nothing runs twice."""
+"""Cells: one fit on one fold each, kept on disk under a name made of all that it depends on.
+
+What was run once is found again under its name, so an experiment goes on where it was interrupted.
+"""
 
 from __future__ import annotations
 
@@ -37,22 +40,37 @@ FORMAT = 1
 CDF_STEP = 0.05
 CDF_AT = np.round(np.arange(0.0, 5.0001, CDF_STEP), 2)
 """Errors at which every cell keeps the share of ratings predicted at least as well."""
+CLIPPED = ("rmse",)
+"""Metrics that a cell keeps twice: of predictions as they are, which the paper shows, and of
+predictions clipped to the scale, which sweeps show."""
 Options = tuple[tuple[str, Any], ...]
 
 
 def cdf_place(error: float) -> int:
-    """Where the share of errors up to `error` stands in a cell's list."""
+    """Where the share of errors up to `error` stands in a cell's list: error / CDF_STEP.
+
+    >>> float(CDF_AT[cdf_place(1.5)])
+    1.5
+    """
     return round(error / CDF_STEP)
 
 
 def options(**given: Any) -> Options:
-    """Parameters in one canonical order."""
+    """Parameters in one order, so that equal ones have equal names.
+
+    >>> options(factors=5, delta=1e-6)
+    (('delta', 1e-06), ('factors', 5))
+    """
     return tuple(sorted(given.items()))
 
 
 @dataclass(frozen=True)
 class Source:
-    """A data set as workers find it; `fingerprint` is of what it holds."""
+    """A data set as worker processes find it: by name or path.
+
+    `fingerprint` is a digest of its ratings and items, so that results are found again when the
+    file has moved, and not when it has changed.
+    """
 
     name: str
     ratings: str
@@ -127,7 +145,7 @@ class Cell:
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:24]
 
     def measure(self) -> dict[str, Any]:
-        """Fit on nine parts, measure on the tenth. A scheme that diverges has no numbers."""
+        """Fit on all folds but one, measure on that one. A scheme that diverges has no numbers."""
         began = time.perf_counter()
         split = _split(self.job.source.ratings, self.fold, self.folds, self.seed)
         scheme, spec = self.job.build()
@@ -137,15 +155,28 @@ class Cell:
             )
         except DivergenceError as error:
             return {"diverged": str(error), "seconds": time.perf_counter() - began}
-        predicted = model.predict_ratings(split.test)
+        predicted, actual = model.predict_ratings(split.test), split.test.rating
         clipped = split.test.scale.clip(predicted)
-        return {
-            "rmse": metrics.rmse(predicted, split.test.rating),
-            "rmse_clipped": metrics.rmse(clipped, split.test.rating),
-            "mae": metrics.mae(predicted, split.test.rating),
-            "cdf": metrics.cdf(predicted, split.test.rating, CDF_AT).round(6).tolist(),
-            "seconds": time.perf_counter() - began,
-        }
+        result: dict[str, Any] = {}
+        for name, metric in metrics.ERRORS.items():
+            result[name] = metric.measure(predicted, actual)
+            if name in CLIPPED:
+                result[f"{name}_clipped"] = metric.measure(clipped, actual)
+        result["cdf"] = metrics.cdf(predicted, actual, CDF_AT).round(6).tolist()
+        return result | {"seconds": time.perf_counter() - began}
+
+
+def figures() -> list[str]:
+    """The names of a cell's figures, but for its curve of errors and the seconds it took.
+
+    >>> figures()
+    ['rmse', 'rmse_clipped', 'mae']
+    """
+    return [
+        figure
+        for name in metrics.ERRORS
+        for figure in (name, *([f"{name}_clipped"] if name in CLIPPED else []))
+    ]
 
 
 @lru_cache(maxsize=2)
@@ -164,7 +195,7 @@ def _split(source: str, fold: int, folds: int, seed: int) -> Split:
 
 
 class Store:
-    """Results on disk, a file a cell, each written whole or not at all."""
+    """Results in a folder: one JSON file for each cell, written whole or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -190,12 +221,17 @@ class Store:
     def table(self, cells: Sequence[Cell]) -> pl.DataFrame:
         """Results in the order of the cells; a missing or diverged one has nulls."""
         rows = [self.get(cell) or {} for cell in cells]
-        numbers = ("rmse", "rmse_clipped", "mae", "seconds")
+        numbers = [*figures(), "seconds"]
         return pl.DataFrame(
             {name: [row.get(name) for row in rows] for name in numbers}
             | {"cdf": [row.get("cdf") for row in rows]},
             schema=dict.fromkeys(numbers, pl.Float64) | {"cdf": pl.List(pl.Float64)},
         )
+
+
+def _is_complete(result: dict[str, Any] | None) -> bool:
+    """Whether nothing has to be measured; a metric that is new makes a cell run again."""
+    return result is not None and ("diverged" in result or set(figures()) <= set(result))
 
 
 def _work(cell: Cell, folder: Path) -> None:
@@ -205,12 +241,12 @@ def _work(cell: Cell, folder: Path) -> None:
 def run_cells(
     cells: Sequence[Cell], store: Store, *, workers: int | None = None, progress: Progress = silent
 ) -> int:
-    """Run what is not there yet, side by side; how many were run.
+    """Run the cells that are not kept yet, in processes side by side; the number that were run.
 
     Interrupted at any moment, even killed, the next call goes on where this one stopped.
     """
     unique = list(dict.fromkeys(cells))
-    todo = [cell for cell in unique if store.get(cell) is None]
+    todo = [cell for cell in unique if not _is_complete(store.get(cell))]
     # One fold after the other, so that processes seldom need another split.
     todo.sort(key=lambda cell: (cell.job.source.name, cell.fold))
     done = len(unique) - len(todo)

@@ -63,7 +63,7 @@ PARAMETERS = [
 
 
 class Point(NamedTuple):
-    """Where a job's results go: one place in one figure."""
+    """Where a job's results go: a figure, the curve in it, and the place on its x axis."""
 
     figure: str
     series: str
@@ -72,12 +72,22 @@ class Point(NamedTuple):
 
 
 def groups(f_c: float, eps_m: float, f_m: float = F_M) -> Options:
-    """The paper's three groups."""
+    """The paper's three groups of ratings: conservative, moderate and liberal.
+
+    A share f_c of all ratings has levels between eps_c and eps_m, a share f_m between eps_m and
+    eps_l, the others eps_l.
+    """
     return options(f_c=f_c, f_m=f_m, eps_c=EPS_C, eps_m=eps_m, eps_l=EPS_L, seed=7)
 
 
 def delta_for(ratings: int) -> float:
-    """Chorus's delta: a tenth of one over the number of ratings, to a power of ten."""
+    """Chorus's delta: a tenth of one over the number of ratings, to a power of ten.
+
+    delta = 10^-(round(log10(n)) + 1) for n ratings.
+
+    >>> delta_for(100_000)
+    1e-06
+    """
     return float(10.0 ** -(round(math.log10(max(ratings, 10))) + 1))
 
 
@@ -133,7 +143,8 @@ def cells_of(points: Sequence[Point], folds: int, seed: int = 0) -> list[Cell]:
 
 
 def results(points: Sequence[Point], store: Store, folds: int, seed: int = 0) -> pl.DataFrame:
-    """Tidy: data, figure, series, x, fold, rmse, rmse_clipped, mae, seconds, cdf."""
+    """One row for each fold of each point: data, figure, series, x, fold, then the cell's figures
+    (rmse, rmse_clipped, mae), seconds and cdf."""
     places, cells = [], []
     for point in points:
         for fold in range(folds):

@@ -30,8 +30,7 @@ def find_source(data: str, items: str | None = None, public_columns: Sequence[st
     vouched = tuple(public_columns)
     known = data in datasets.DATA_SETS and not Path(data).exists()
     if known and items is None:
-        has_items = data == datasets.CLUB or datasets.find_items(data) is not None
-        table = data if has_items else None
+        table = data if datasets.has_items(data) else None
         return Source(data, data, table, public_columns=vouched).stamped()
     name = Path(data).stem if not known else data
     return Source(name, data, items, public_columns=vouched).stamped()
@@ -116,7 +115,11 @@ def sweep(
     workers: int | None = None,
     progress: Progress = silent,
 ) -> pl.DataFrame:
-    """Every scheme at every uniform level (and t, and d): scheme, epsilon, t, factors, rmse, ...
+    """Cross-validate every scheme at every privacy level, the same for all ratings.
+
+    One row for each combination: scheme, epsilon, threshold, factors, rmse (clipped to the scale),
+    rmse_std (its spread over the folds), cdf_1 (the share of ratings predicted within one star),
+    seconds.
 
     Schemes by their names; thresholds and factors go with those that have such an option, and where
     one does not apply, the scheme runs once. What protects nobody has one level, none.

@@ -1,4 +1,9 @@
-"""What the paper says of its figures, in our words, and verdicts computed from the results."""
+"""What the paper says of its figures, in our words, and verdicts computed from the results.
+
+A check takes the means over folds, the curves of errors and the name of a data set. It says whether
+the statement holds, holds in part or does not hold there, and what was measured; None where the
+statement is not about that data set or the figure was not run.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,7 @@ def _graded(share: float, full: float = 1.0, part: float = 0.5) -> str:
 
 
 def linear_in_f_c(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """A rising line explains at least 90% of the variance; in part: it rises."""
+    """Holds if a rising line explains at least 90% of RMSE's variance; in part if it rises."""
     del cdf
     rows = _series(means, data, "2", "PDP-PMF")
     if rows.height < 3:
@@ -50,7 +55,7 @@ def linear_in_f_c(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[st
 
 
 def below_dp_pmf(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """At every f_c and eps_m."""
+    """Holds if PDP-PMF's RMSE is the smaller one at every f_c and eps_m; in part: at half."""
     del cdf
     found, less = [], 0
     for figure, names in (("2", ["PDP-PMF"]), ("4", ["PDP-PMF1", "PDP-PMF2", "PDP-PMF3"])):
@@ -66,7 +71,7 @@ def below_dp_pmf(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str
 
 
 def around_one(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """Within 0.05 of 1.0 at every f_c; in part: at half of them, or within 0.1."""
+    """Holds if RMSE is within 0.05 of 1.0 at every f_c; in part: at half of them, or within 0.1."""
     del cdf
     rows = _series(means, data, "2", "PDP-PMF")
     if data not in LARGE or not rows.height:
@@ -80,7 +85,7 @@ def around_one(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, 
 
 
 def seventy_percent(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """Between 67% and 73% for all three sets; in part: within five points."""
+    """Holds if 67% to 73% of errors are below 1 for all three sets; in part: 64.5% to 75.5%."""
     del cdf
     if data not in LARGE:
         return None
@@ -97,7 +102,7 @@ def seventy_percent(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[
 
 
 def falls_with_eps_m(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """PDP-PMF1 falls at every step and ends in [0.94, 0.97]; in part: it falls overall."""
+    """Holds if PDP-PMF1 falls at every step and ends in [0.94, 0.97]; in part: falls overall."""
     del cdf
     rows = _series(means, data, "4", "PDP-PMF1")
     if data not in LARGE or rows.height < 3:
@@ -109,7 +114,7 @@ def falls_with_eps_m(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple
 
 
 def third_set_flat(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """PDP-PMF3 moves by at most 0.01 over eps_m; in part: by at most half of PDP-PMF1."""
+    """Holds if PDP-PMF3 moves by at most 0.01 over eps_m; in part: by half of PDP-PMF1."""
     del cdf
     third, first = (_series(means, data, "4", f"PDP-PMF{k}")["rmse"].to_numpy() for k in (3, 1))
     if data not in LARGE or len(third) < 3:
@@ -120,7 +125,7 @@ def third_set_flat(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[s
 
 
 def sets_overlap(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """The three CDFs are nowhere more than 2 points apart; in part: 4 points."""
+    """Holds if the three curves are nowhere more than 2 points apart; in part: 4 points."""
     del means
     if data not in LARGE:
         return None
@@ -141,7 +146,7 @@ def _by_t(means: pl.DataFrame, data: str) -> pl.DataFrame:
 
 
 def t_changes_little(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """t = 0.6, 0.7, 0.8, 1.0: the CDFs are nowhere more than 3 points apart; in part: 6."""
+    """Holds if the curves of t = 0.6, 0.7, 0.8, 1.0 are at most 3 points apart; in part: 6."""
     del means
     own = cdf.filter((pl.col("data") == data) & (pl.col("figure") == "5a"))
     curves = [
@@ -156,7 +161,7 @@ def t_changes_little(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple
 
 
 def best_t(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """All three shares are largest within 0.1 of t = 0.7; in part: one or two of them."""
+    """Holds if all three shares are largest within 0.1 of t = 0.7; in part: one or two of them."""
     del cdf
     rows = _by_t(means, data)
     if rows.height < 5:
@@ -170,7 +175,7 @@ def best_t(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str]
 def better_than_liberal(
     means: pl.DataFrame, cdf: pl.DataFrame, data: str
 ) -> tuple[str, str] | None:
-    """t = 0.7 has 1.7 to 2.7 points more than t = 1.0 in each; in part: more in each."""
+    """Holds if t = 0.7 has 1.7 to 2.7 points more than t = 1.0 in each; in part: more in each."""
     del cdf
     rows = _by_t(means, data)
     at, end = (rows.filter((pl.col("x") - t).abs() < 1e-9) for t in (0.7, 1.0))
@@ -183,7 +188,7 @@ def better_than_liberal(
 
 
 def little_above(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str] | None:
-    """From t = 0.4 on each share moves by at most 3 points; in part: 6."""
+    """Holds if from t = 0.4 on each share moves by at most 3 points; in part: 6."""
     del cdf
     rows = _by_t(means, data).filter(pl.col("x") > 0.399)
     if rows.height < 3:

@@ -8,7 +8,7 @@ import os
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,8 @@ from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DataMissingError, OutputError
 from discreet.progress import Progress, silent
-from discreet.readers import club, movielens, netflix
+from discreet.readers import club
+from discreet.readers.formats import holds_items, holds_ratings
 from discreet.readers.tables import read_items, read_ratings
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens"
@@ -28,52 +29,58 @@ CLUB = "club"
 class DataSet:
     """What is known of a data set before it is read."""
 
-    name: str
     about: str
     url: str | None = None
+    """Where its publisher offers the official archive, if anybody still does."""
     md5: str | None = None
-    """The digest its publisher gives beside the archive."""
+    """The digest that its publisher gives beside the archive."""
+    family: str | None = None
+    """The data set that it is a part of and whose item table it shares."""
+    generate: Callable[[], club.Club] | None = None
+    """Makes it in memory; such a data set is in no file."""
 
 
 DATA_SETS = {
-    d.name: d
-    for d in (
-        DataSet(CLUB, "the embedded cinema club: synthetic, always there"),
-        DataSet(
-            "ml-100k",
-            "MovieLens 100K: 943 users, 1,682 films",
-            f"{_GROUPLENS}/ml-100k.zip",
-            "0e33842e24a9c977be4e0107933c0723",
-        ),
-        DataSet(
-            "ml-1m",
-            "MovieLens 1M: 6,040 users, 3,706 films",
-            f"{_GROUPLENS}/ml-1m.zip",
-            "c4d9eecfca2ab87c1945afe126590906",
-        ),
-        DataSet(
-            "ml-10m",
-            "MovieLens 10M: half stars",
-            f"{_GROUPLENS}/ml-10m.zip",
-            "ce571fd55effeba0271552578f2648bd",
-        ),
-        DataSet(
-            "ml-20m",
-            "MovieLens 20M: half stars",
-            f"{_GROUPLENS}/ml-20m.zip",
-            "cd245b17a1ae2cc31bb14903e1204af3",
-        ),
-        DataSet(
-            "ml-25m",
-            "MovieLens 25M: half stars",
-            f"{_GROUPLENS}/ml-25m.zip",
-            "6b51fb2759a8657d3bfcbfc42b592ada",
-        ),
-        DataSet("netflix", "the Netflix Prize: 100 million ratings, no longer distributed"),
-        DataSet("netflix-7128", "7,128 users of the Netflix Prize, as many as in the paper"),
-        DataSet("netflix-10m", "48,000 users of the Netflix Prize"),
-    )
+    CLUB: DataSet("the embedded cinema club: synthetic, always there", generate=club.cinema_club),
+    "ml-100k": DataSet(
+        "MovieLens 100K: 943 users, 1,682 films",
+        f"{_GROUPLENS}/ml-100k.zip",
+        "0e33842e24a9c977be4e0107933c0723",
+    ),
+    "ml-1m": DataSet(
+        "MovieLens 1M: 6,040 users, 3,706 films",
+        f"{_GROUPLENS}/ml-1m.zip",
+        "c4d9eecfca2ab87c1945afe126590906",
+    ),
+    "ml-10m": DataSet(
+        "MovieLens 10M: half stars",
+        f"{_GROUPLENS}/ml-10m.zip",
+        "ce571fd55effeba0271552578f2648bd",
+    ),
+    "ml-20m": DataSet(
+        "MovieLens 20M: half stars",
+        f"{_GROUPLENS}/ml-20m.zip",
+        "cd245b17a1ae2cc31bb14903e1204af3",
+    ),
+    "ml-25m": DataSet(
+        "MovieLens 25M: half stars",
+        f"{_GROUPLENS}/ml-25m.zip",
+        "6b51fb2759a8657d3bfcbfc42b592ada",
+    ),
+    "netflix": DataSet("the Netflix Prize: 100 million ratings, no longer distributed"),
+    "netflix-7128": DataSet(
+        "7,128 users of the Netflix Prize, as many as in the paper", family="netflix"
+    ),
+    "netflix-10m": DataSet("48,000 users of the Netflix Prize", family="netflix"),
 }
+"""Every data set by its name: a new one is a line here."""
+
+
+def find_data_set(name: str) -> DataSet:
+    """What is known of a data set, or an error that names those there are."""
+    if name not in DATA_SETS:
+        raise DataMissingError(f"unknown data set {name!r}: there are {', '.join(DATA_SETS)}")
+    return DATA_SETS[name]
 
 
 def folders() -> list[Path]:
@@ -94,26 +101,36 @@ def find(name: str) -> Path | None:
         for candidate in (folder / f"{name}.parquet", folder / name):
             if candidate.is_file():
                 return candidate
-            if candidate.is_dir() and _holds_ratings(candidate):
+            if candidate.is_dir() and holds_ratings(candidate):
                 return candidate
     return None
 
 
-def _holds_ratings(folder: Path) -> bool:
-    return movielens.recognises_ratings(folder) or netflix.recognises_ratings(folder)
-
-
 def find_items(name: str) -> Path | None:
-    """The path of a data set's item table, or None."""
+    """The path of a data set's item table: beside its ratings, or beside those of its family."""
     source = find(name)
     if source is None:
         return None
     if source.is_dir():
-        known = movielens.recognises_items(source) or netflix.recognises_titles(source)
-        return source if known else None
-    family = "netflix" if name.startswith("netflix") else name
+        return source if holds_items(source) else None
+    known = DATA_SETS.get(name)
+    family = known.family if known is not None and known.family is not None else name
     candidates = [source.with_name(f"{stem}-items.parquet") for stem in (name, family)]
     return next((c for c in candidates if c.is_file()), None)
+
+
+def has_items(name: str) -> bool:
+    """Whether a data set's item table is there."""
+    return find_data_set(name).generate is not None or find_items(name) is not None
+
+
+def _known(source: str) -> DataSet | None:
+    """The data set that a word means; None where it is a path. Of two of one name, a file comes
+    before a data set in files, and a data set that is generated comes before both."""
+    known = DATA_SETS.get(source)
+    if known is None or (known.generate is None and Path(source).exists()):
+        return None
+    return known
 
 
 def load_ratings(
@@ -125,10 +142,17 @@ def load_ratings(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Ratings:
-    """Read a path, or a data set by its name ("club" is the embedded one)."""
-    if source == CLUB:
-        return club.cinema_club().ratings
-    if source in DATA_SETS and not Path(source).exists():
+    """Read a path, or a data set by its name ("club" is the embedded one).
+
+    The other arguments are those of `read_ratings`.
+
+    >>> len(load_ratings("club"))
+    150000
+    """
+    known = _known(source)
+    if known is not None and known.generate is not None:
+        return known.generate().ratings
+    if known is not None:
         path = find(source)
         if path is None:
             raise DataMissingError(f"data set {source!r} is not here. {how_to_get(source)}")
@@ -141,10 +165,15 @@ def load_ratings(
 def load_items(
     source: str, *, public_columns: Iterable[str] = (), encoding: str = "utf-8"
 ) -> Items:
-    """Read an item table by its path, or by the name of its data set."""
-    if source == CLUB:
-        return Items.from_frame(club.cinema_club().items.frame, public_columns=public_columns)
-    if source in DATA_SETS and not Path(source).exists():
+    """Read an item table by its path, or by the name of its data set.
+
+    >>> load_items("club").frame.columns
+    ['item', 'title', 'year', 'genres']
+    """
+    known = _known(source)
+    if known is not None and known.generate is not None:
+        return Items.from_frame(known.generate().items.frame, public_columns=public_columns)
+    if known is not None:
         path = find_items(source)
         if path is None:
             raise DataMissingError(
@@ -164,12 +193,13 @@ def how_to_get(name: str) -> str:
 
 
 def get(name: str, *, progress: Progress = silent, url: str | None = None) -> Path:
-    """Fetch an official archive into the cache folder, checking its digest."""
-    if name not in DATA_SETS:
-        raise DataMissingError(f"unknown data set {name!r}: there are {', '.join(DATA_SETS)}")
-    known = DATA_SETS[name]
+    """Fetch an official archive into the cache folder, checking its digest.
+
+    An archive that is there already is not fetched again. `url` is asked instead of the publisher.
+    """
+    known = find_data_set(name)
     if known.url is None or known.md5 is None:
-        where = "It needs no fetching." if name == CLUB else how_to_get(name)
+        where = "It needs no fetching." if known.generate is not None else how_to_get(name)
         raise DataMissingError(f"data set {name!r} cannot be fetched. {where}")
     target = cache_folder() / name / f"{name}.zip"
     if target.is_file() and _md5(target) == known.md5:

@@ -1,4 +1,4 @@
-"""Large tables of plain numbers in text, much faster than a general reader; None for any other."""
+"""A quick reader for large text tables of plain numbers; it leaves any other to a general one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ _LONGEST = 1 << 16
 def read_plain(
     path: Path, separator: str, names: Mapping[str, str], needed: set[str]
 ) -> pl.DataFrame | None:
-    """Those columns of a table that `names` names in our words; ids and times are integers.
+    """Read those columns of a table that `names` names in our words; ids and times are integers.
+
+    `names` maps the file's names of columns to ours; `needed` are names that the file must have.
 
     None where a general reader must decide: small files, columns that are needed and not there,
     anything quoted or missing, an id that is not an integer in its usual writing, a number of

@@ -11,12 +11,17 @@ import polars as pl
 
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError
+from discreet.readers.archives import is_archive, is_container, names_in, naming_errors
+from discreet.readers.base import Dialect, Format, RatingsTable
 
 WHOLE_STARS = RatingScale(1, 5)
+"""100K and 1M."""
 HALF_STARS = RatingScale(0.5, 5)
+"""10M and later."""
 RATING_FILES = ("u.data", "ratings.dat", "ratings.csv")
 ITEM_FILES = ("u.item", "movies.dat", "movies.csv")
 CSV_HEADER = {"userId": "user", "movieId": "item"}
+"""MovieLens' names of columns in CSV files, and ours."""
 _COLUMNS = ["user", "item", "rating", "timestamp"]
 # The order of u.item's flags is u.genre's, which every copy of the data set shares.
 _GENRES_100K = (
@@ -47,23 +52,23 @@ def recognises_ratings(path: Path) -> bool:
     """Whether path is a MovieLens ratings file, or a folder or archive that holds one."""
     if path.name in ("u.data", "ratings.dat"):
         return True
-    return _is_container(path) and _find(path, RATING_FILES) is not None
+    return is_container(path) and _find(path, RATING_FILES) is not None
 
 
 def recognises_items(path: Path) -> bool:
     """Whether path is a MovieLens item file, or a folder or archive that holds one."""
     if path.name in ("u.item", "movies.dat"):
         return True
-    return _is_container(path) and _find(path, ITEM_FILES) is not None
+    return is_container(path) and _find(path, ITEM_FILES) is not None
 
 
 def is_movielens_header(columns: Sequence[str]) -> bool:
-    """Whether a table has the header of ratings.csv or movies.csv."""
+    """Whether a table has the columns userId and movieId, as MovieLens' ratings.csv."""
     return set(CSV_HEADER) <= set(columns)
 
 
 def rename(frame: pl.DataFrame) -> pl.DataFrame:
-    """MovieLens' own column names to ours."""
+    """Give the columns userId and movieId our names, user and item."""
     both = [(old, new) for old, new in CSV_HEADER.items() if {old, new} <= set(frame.columns)]
     if both:
         old, new = both[0]
@@ -72,7 +77,12 @@ def rename(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def split_genres(column: pl.Expr) -> pl.Expr:
-    """Text such as "Action|Comedy" as a list; no genre as an empty list."""
+    """Text such as "Action|Comedy" as a list; no genre as an empty list.
+
+    >>> frame = pl.DataFrame({"genres": ["Action|Comedy", "(no genres listed)"]})
+    >>> frame.select(split_genres(pl.col("genres")))["genres"].to_list()
+    [['Action', 'Comedy'], []]
+    """
     return (
         column.fill_null("")
         .str.split("|")
@@ -80,24 +90,35 @@ def split_genres(column: pl.Expr) -> pl.Expr:
     )
 
 
-def read_ratings(path: Path) -> tuple[pl.DataFrame, RatingScale]:
-    """The ratings as a frame, and the scale of the format."""
-    name, raw = _open(path, RATING_FILES)
+def read_ratings(path: Path, dialect: Dialect) -> RatingsTable:
+    """The ratings of a file, or of the first that a folder or archive holds, and their scale."""
+    del dialect
+    with naming_errors(path):
+        return _ratings(path, *_open(path, RATING_FILES))
+
+
+def _ratings(path: Path, name: str, raw: bytes) -> RatingsTable:
     if name == "u.data":
-        return _headless(raw, "\t", list(range(4))), WHOLE_STARS
+        return RatingsTable(_headless(raw, "\t", list(range(4))), WHOLE_STARS)
     if name == "ratings.csv":
         types = dict.fromkeys(CSV_HEADER, pl.Int64())
-        return rename(pl.read_csv(io.BytesIO(raw), schema_overrides=types)), HALF_STARS
+        frame = rename(pl.read_csv(io.BytesIO(raw), schema_overrides=types))
+        return RatingsTable(frame, HALF_STARS)
     # Polars splits at one byte; "::" then leaves an empty column between every two.
     frame = _headless(raw, ":", [0, 2, 4, 6])
     # 1M and 10M share the name ratings.dat; only 10M has half stars, and its own folder name.
     halves = frame["rating"].dtype.is_float() or _is_ten_million(path)
-    return frame, HALF_STARS if halves else WHOLE_STARS
+    return RatingsTable(frame, HALF_STARS if halves else WHOLE_STARS)
 
 
-def read_items(path: Path) -> pl.DataFrame:
+def read_items(path: Path, dialect: Dialect) -> pl.DataFrame:
     """The item table: item, title, year, genres."""
-    name, raw = _open(path, ITEM_FILES)
+    del dialect
+    with naming_errors(path):
+        return _items(*_open(path, ITEM_FILES))
+
+
+def _items(name: str, raw: bytes) -> pl.DataFrame:
     if name == "u.item":
         frame = _items_100k(raw)
     elif name == "movies.dat":
@@ -133,6 +154,7 @@ def _items_100k(raw: bytes) -> pl.DataFrame:
     for number, row in enumerate(rows, 1):
         if len(row) != 5 + len(_GENRES_100K):
             raise DataError(f"u.item line {number} has {len(row)} fields instead of 24")
+        _require_integer(row[0], f"u.item line {number}")
     return pl.DataFrame(
         {
             "item": [int(row[0]) for row in rows],
@@ -152,6 +174,7 @@ def _items_dat(raw: bytes) -> pl.DataFrame:
     for number, row in enumerate(rows, 1):
         if len(row) != 3:
             raise DataError(f"movies.dat line {number} is not 'item::title::genres': {row!r}")
+        _require_integer(row[0], f"movies.dat line {number}")
     return pl.DataFrame(
         {
             "item": [int(row[0]) for row in rows],
@@ -159,6 +182,14 @@ def _items_dat(raw: bytes) -> pl.DataFrame:
             "genres": [row[2] for row in rows],
         }
     ).with_columns(split_genres(pl.col("genres")))
+
+
+def _require_integer(text: str, place: str) -> None:
+    """MovieLens numbers its films: anything else in that place is an error that names it."""
+    try:
+        int(text)
+    except ValueError:
+        raise DataError(f"{place} does not begin with a film's number: got {text!r}") from None
 
 
 def _text(raw: bytes) -> str:
@@ -169,13 +200,9 @@ def _text(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def _is_container(path: Path) -> bool:
-    return path.is_dir() or path.suffix.lower() == ".zip"
-
-
 def _is_ten_million(path: Path) -> bool:
     places = [*path.parts[-2:]]
-    if path.suffix.lower() == ".zip":
+    if is_archive(path):
         places.append(_find(path, RATING_FILES) or "")
     return any("ml-10m" in place.lower() for place in places)
 
@@ -188,17 +215,13 @@ def _find(container: Path, names: Sequence[str]) -> str | None:
                 return name
         archives = sorted(container.glob("ml-*.zip"))
         return next((a.name for a in archives if _find(a, names)), None)
-    try:
-        with zipfile.ZipFile(container) as archive:
-            inside = archive.namelist()
-    except (zipfile.BadZipFile, OSError) as error:
-        raise DataError(f"{container} is not a readable zip archive: {error}") from None
+    inside = names_in(container)
     return next((m for n in names for m in inside if PurePosixPath(m).name == n), None)
 
 
 def _open(path: Path, names: Sequence[str]) -> tuple[str, bytes]:
     """The plain name and the bytes of the file in path that is one of names."""
-    if not _is_container(path):
+    if not is_container(path):
         return path.name, path.read_bytes()
     member = _find(path, names)
     assert member is not None  # the caller has recognised the path
@@ -206,3 +229,12 @@ def _open(path: Path, names: Sequence[str]) -> tuple[str, bytes]:
         return _open(path / member, names)
     with zipfile.ZipFile(path) as archive:
         return PurePosixPath(member).name, archive.read(member)
+
+
+FORMAT = Format(
+    read_ratings,
+    read_items,
+    recognises_ratings=recognises_ratings,
+    recognises_items=recognises_items,
+    rating_files=RATING_FILES,
+)

@@ -1,4 +1,7 @@
-"""Netflix: the prize's original files, mv_*.txt and combined_data_*.txt, and movie_titles.txt."""
+"""Netflix: the prize's original files, mv_*.txt and combined_data_*.txt, and movie_titles.txt.
+
+A file holds a block for each film, "1:" and then lines "1488844,3,2005-09-06": user, stars, day.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from discreet.errors import DataError
+from discreet.readers.archives import is_archive, names_in, naming_errors
+from discreet.readers.base import Dialect, Format, RatingsTable
 
 RATING_PATTERNS = ("mv_*.txt", "combined_data_*.txt")
 _FOLDERS = (".", "training_set")
@@ -18,28 +23,35 @@ def recognises_ratings(path: Path) -> bool:
     """Whether path is a Netflix ratings file, or a folder or archive that holds some."""
     if path.is_dir():
         return bool(_files(path))
-    if path.suffix.lower() == ".zip":
+    if is_archive(path):
         return bool(_members(path))
     return any(path.match(pattern) for pattern in RATING_PATTERNS)
 
 
-def recognises_titles(path: Path) -> bool:
+def recognises_items(path: Path) -> bool:
     """Whether path is movie_titles.txt (or .csv), or a folder that holds it."""
     return path.name.startswith("movie_titles") or _titles_in(path) is not None
 
 
-def read_ratings(path: Path) -> pl.DataFrame:
+def read_ratings(path: Path, dialect: Dialect) -> RatingsTable:
     """The ratings of one file, or of all files of a folder or archive."""
+    del dialect
+    with naming_errors(path):
+        return RatingsTable(_ratings(path))
+
+
+def _ratings(path: Path) -> pl.DataFrame:
     if path.is_dir():
         return pl.concat([_blocks(file.read_bytes(), file.name) for file in _files(path)])
-    if path.suffix.lower() == ".zip":
+    if is_archive(path):
         with zipfile.ZipFile(path) as archive:
             return pl.concat([_blocks(archive.read(name), name) for name in _members(path)])
     return _blocks(path.read_bytes(), path.name)
 
 
-def read_titles(path: Path) -> pl.DataFrame:
+def read_items(path: Path, dialect: Dialect) -> pl.DataFrame:
     """The item table: item, title, year. A title may hold commas; an unknown year is NULL."""
+    del dialect
     file = _titles_in(path) or path
     rows = [line.split(",", 2) for line in file.read_text(encoding="latin-1").splitlines() if line]
     for number, row in enumerate(rows, 1):
@@ -101,14 +113,19 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _members(archive: Path) -> list[str]:
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            names = sorted(opened.namelist())
-    except (zipfile.BadZipFile, OSError) as error:
-        raise DataError(f"{archive} is not a readable zip archive: {error}") from None
+    names = sorted(names_in(archive))
     return [n for n in names if any(Path(n).match(pattern) for pattern in RATING_PATTERNS)]
 
 
 def _titles_in(folder: Path) -> Path | None:
     found = sorted(folder.glob("movie_titles.*")) if folder.is_dir() else []
     return found[0] if found else None
+
+
+FORMAT = Format(
+    read_ratings,
+    read_items,
+    recognises_ratings=recognises_ratings,
+    recognises_items=recognises_items,
+    rating_files=RATING_PATTERNS,
+)

@@ -1,27 +1,20 @@
-"""Tables: CSV, TSV, Parquet and Arrow files, and the original formats by the look of the path."""
+"""From a path to validated `Ratings` and `Items`, in any format of the table in formats.py."""
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 
-from discreet.data.columns import COLUMNS
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DataMissingError
-from discreet.readers import movielens, netflix
-from discreet.readers.delimited import read_plain
-
-DELIMITED = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-PARQUET = (".parquet", ".pq")
-ARROW = (".arrow", ".feather", ".ipc")
-DEFAULT_SCALE = RatingScale(1, 5)
+from discreet.readers import movielens
+from discreet.readers.base import Dialect, RatingsTable
+from discreet.readers.formats import items_format, ratings_format
 
 
 def read_ratings(
@@ -33,14 +26,24 @@ def read_ratings(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Ratings:
-    """Read a ratings table.
+    """Read a ratings table: who rated what, how well, and where given at which privacy level.
 
     `path` is a CSV, TSV, Parquet or Arrow file, a MovieLens file, folder or official archive, or a
-    Netflix file, folder or archive. `scale` defaults to the format's own, else 1..5; `keep="last"`
-    resolves duplicate pairs by timestamp.
+    Netflix file, folder or archive. A table has the columns user, item and rating, and may have
+    epsilon (the privacy level of the rating) and timestamp; `columns` maps these names to the
+    file's. `scale` is the smallest and the largest rating allowed, by default the format's own,
+    else 1..5; `keep="last"` resolves duplicate pairs by timestamp.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "ratings.csv"
+    ...     _ = path.write_text("customer,item,rating\\nada,7,5\\nbob,7,3\\n")
+    ...     ratings = read_ratings(path, {"user": "customer"})
+    >>> len(ratings), ratings.users.values.to_list()
+    (2, ['ada', 'bob'])
     """
     source = _existing(path)
-    found = _ratings_frame(source, separator, encoding, columns or {})
+    found = _read_ratings(source, Dialect(columns or {}, separator, encoding))
     try:
         return Ratings.from_frame(
             found.frame, columns, scale=scale or found.scale, keep=keep, text_ids=found.text_ids
@@ -57,9 +60,13 @@ def read_people(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Ratings:
-    """People's own ratings for fold-in: item and rating, and user where there are several."""
+    """Read the ratings of people who are to get recommendations without having been trained on.
+
+    The table has the columns item and rating, and user where there are several people; without it,
+    all rows are of one person, called "you". `scale` is that of the release.
+    """
     source, mapped = _existing(path), columns or {}
-    frame, _, text_ids = _ratings_frame(source, separator, encoding, mapped)
+    frame, _, text_ids = _read_ratings(source, Dialect(mapped, separator, encoding))
     if frame.width > 1 and mapped.get("user", "user") not in frame.columns:
         frame = frame.with_columns(pl.lit("you").alias("user"))
     try:
@@ -76,20 +83,16 @@ def read_items(
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Items:
-    """Read a public item table: item, and any of title, year, genres, numbers.
+    """Read a public item table, the catalogue: item, and any of title, year, genres, numbers.
 
     Genres may be a list, or text with "|" between; the original MovieLens and Netflix item files
     are read as they are. `columns` maps our names to the file's. Columns that look derived from
     ratings are left out, unless `public_columns` vouches for them (by our names).
     """
     source = _existing(path)
-    frame = (
-        movielens.read_items(source)
-        if movielens.recognises_items(source)
-        else netflix.read_titles(source)
-        if netflix.recognises_titles(source)
-        else read_table(source, separator, encoding, _id_types(columns or {}))
-    )
+    known = items_format(source, separator)
+    with _naming_errors(source):
+        frame = known.read_items(source, Dialect(columns or {}, separator, encoding))
     renames = {theirs: ours for ours, theirs in (columns or {}).items()}
     missing = [name for name in renames if name not in frame.columns]
     if missing:
@@ -106,144 +109,31 @@ def read_items(
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
 
 
-def read_table(
-    path: Path,
-    separator: str | None,
-    encoding: str,
-    ids: Mapping[str, pl.DataType] | None = None,
-    *,
-    any_text: bool = False,
-) -> pl.DataFrame:
-    """Any delimited, Parquet or Arrow file as a frame.
+def _read_ratings(source: Path, dialect: Dialect) -> RatingsTable:
+    """The table as its format reads it; MovieLens' header is known wherever it stands."""
+    known = ratings_format(source, dialect.separator)
+    with _naming_errors(source):
+        found = known.read_ratings(source, dialect)
+    if movielens.is_movielens_header(found.frame.columns):
+        return RatingsTable(movielens.rename(found.frame), movielens.HALF_STARS)
+    return found
 
-    `ids` are the types of a text file's id columns: the type of an id must not depend on what
-    other rows hold, so it is never guessed from them. With `any_text`, columns that later rows
-    make something else of than the first rows promised are text.
-    """
-    suffix = path.suffix.lower()
-    if separator is not None and len(separator.encode()) != 1:
-        raise DataError(f"a separator must be one character: got {separator!r}")
+
+@contextmanager
+def _naming_errors(path: Path) -> Iterator[None]:
+    """While a table is read: what goes wrong becomes an error that names the file."""
     try:
-        if suffix in PARQUET:
-            return pl.read_parquet(path)
-        if suffix in ARROW:
-            return pl.read_ipc(path)
-        if suffix not in DELIMITED and separator is None:
-            raise DataError(
-                f"{path}: cannot tell the format from the name; use one of "
-                f"{', '.join([*DELIMITED, *PARQUET, *ARROW])}, or pass separator="
-            )
-        read = partial(
-            pl.read_csv,
-            path if _is_utf8(encoding) else _as_utf8(path, encoding),
-            separator=separator or DELIMITED[suffix],
-            schema_overrides=dict(ids or {}),
-            glob=False,
-        )
-        try:
-            return read(infer_schema_length=10_000)
-        except pl.exceptions.ComputeError:
-            if not any_text:
-                raise
-            return read(infer_schema=False)
+        yield
     except pl.exceptions.NoDataError:
         raise DataError(f"{path} is empty: it needs a header and at least one row") from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        if suffix not in (*PARQUET, *ARROW):
-            _require_utf8(path, encoding)
         raise DataError(
-            f"{path} is not a readable {suffix or 'delimited'} table: "
+            f"{path} is not a readable {path.suffix.lower() or 'delimited'} table: "
             f"{str(error).splitlines()[0]}; check that it is whole, its delimiter, and that all "
             "rows have as many fields"
         ) from None
     except OSError as error:
         raise DataError(f"cannot read {path}: {error}") from None
-
-
-def _is_utf8(encoding: str) -> bool:
-    return encoding.lower().replace("-", "") == "utf8"
-
-
-def _as_utf8(path: Path, encoding: str) -> bytes:
-    """The text of a file in another encoding."""
-    try:
-        return path.read_text(encoding=encoding).encode("utf-8")
-    except (LookupError, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read {path} as {encoding!r}: {error}") from None
-
-
-def _require_utf8(path: Path, encoding: str) -> None:
-    """Name the first byte that is not UTF-8, where a file should be: the reader names none."""
-    if not _is_utf8(encoding):
-        return
-    raw = path.read_bytes()
-    try:
-        raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise DataError(
-            f"{path} is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}; pass its "
-            "encoding (encoding='latin-1', --encoding latin-1)"
-        ) from None
-
-
-def _id_types(columns: Mapping[str, str]) -> dict[str, pl.DataType]:
-    """Ids in a text file are text, but MovieLens' own are integers by its format."""
-    names = [columns.get(name, name) for name in ("user", "item")]
-    return {name: pl.String() for name in names} | {
-        name: pl.Int64() for name in movielens.CSV_HEADER
-    }
-
-
-class _Found(NamedTuple):
-    """A ratings table as it was read."""
-
-    frame: pl.DataFrame
-    scale: RatingScale
-    text_ids: bool
-    """Whether its ids are text, also where digits were read as integers."""
-
-
-def _ratings_frame(
-    source: Path, separator: str | None, encoding: str, columns: Mapping[str, str]
-) -> _Found:
-    try:
-        if movielens.recognises_ratings(source):
-            return _Found(*movielens.read_ratings(source), text_ids=False)
-        if netflix.recognises_ratings(source):
-            return _Found(netflix.read_ratings(source), DEFAULT_SCALE, text_ids=False)
-    except (pl.exceptions.PolarsError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise DataError(f"cannot read {source}: {str(error).splitlines()[0]}") from None
-    if source.is_dir() or source.suffix.lower() == ".zip":
-        raise DataError(
-            f"{source} holds no ratings file known here (u.data, ratings.dat, ratings.csv, "
-            "mv_*.txt, combined_data_*.txt); give the path of a table"
-        )
-    frame = _plain_frame(source, separator, encoding, columns)
-    text_ids = frame is not None
-    if frame is None:
-        frame = read_table(source, separator, encoding, _id_types(columns), any_text=True)
-    if movielens.is_movielens_header(frame.columns):
-        return _Found(movielens.rename(frame), movielens.HALF_STARS, text_ids=False)
-    return _Found(frame, DEFAULT_SCALE, text_ids=text_ids)
-
-
-def _plain_frame(
-    source: Path, separator: str | None, encoding: str, columns: Mapping[str, str]
-) -> pl.DataFrame | None:
-    """A large text file of plain numbers; None for any other, and where its ids are ambiguous."""
-    suffix = source.suffix.lower()
-    if separator is None:
-        separator = DELIMITED.get(suffix)
-    if separator is None or suffix in (*PARQUET, *ARROW):
-        return None
-    if len(separator.encode()) != 1 or not _is_utf8(encoding):
-        return None
-    own = {columns.get(name, name): name for name in COLUMNS}
-    frame = read_plain(source, separator, own | movielens.CSV_HEADER, set(columns.values()))
-    if frame is None or movielens.is_movielens_header(frame.columns):
-        return frame
-    return None if set(frame.columns) & set(movielens.CSV_HEADER) else frame
 
 
 def _existing(path: str | Path) -> Path:

@@ -1,0 +1,113 @@
+"""A metric is one function and one line in a table: results, files and columns follow."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from discreet.cli import app
+from discreet.data.ratings import Ratings
+from discreet.evaluate import metrics
+from discreet.evaluate.crossval import cross_validate, headings
+from discreet.evaluate.metrics import ERRORS, RANKINGS, Lists, Metric
+from discreet.experiments import cells
+from discreet.experiments.run import find_source, sweep
+from discreet.schemes.bias import Bias
+
+
+def worst(predicted: Any, actual: Any) -> float:
+    return float(metrics.errors(predicted, actual).max())
+
+
+def hit_rate(lists: Lists) -> float:
+    return float(lists.hits.any(axis=1).mean())
+
+
+@pytest.fixture
+def worst_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line that a new metric needs; in this process, where sweeps then run as well."""
+    monkeypatch.setitem(ERRORS, "worst", Metric(worst, "worst error"))
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda n, **_: ThreadPoolExecutor(n))
+
+
+@pytest.fixture
+def table(small: Ratings, tmp_path: Path) -> Path:
+    small.to_frame().write_parquet(tmp_path / "small.parquet")
+    return tmp_path / "small.parquet"
+
+
+def contents(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+
+
+def test_cells_keep_what_they_always_kept_under_the_same_names(table: Path, tmp_path: Path) -> None:
+    sweep(find_source(str(table)), ["bias"], [], tmp_path, folds=2, workers=1)
+    for result in contents(tmp_path / "cells"):
+        assert list(result) == ["rmse", "rmse_clipped", "mae", "cdf", "seconds"]
+
+
+@pytest.mark.usefixtures("worst_error")
+def test_a_line_in_the_table_makes_a_column_of_cross_validation(small: Ratings) -> None:
+    found = cross_validate(Bias(), small, folds=2)
+    assert found.columns[1:5] == ["rmse", "mae", "worst", "cdf_0.5"]
+    assert (found["worst"] >= found["rmse"]).all()
+
+
+@pytest.mark.usefixtures("worst_error")
+def test_a_sweep_keeps_it_and_measures_what_was_kept_without_it(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, store = find_source(str(table)), cells.Store(tmp_path / "cells")
+    all_cells = [cells.Cell(cells.Job(source, "Bias"), fold, 2) for fold in range(2)]
+    with monkeypatch.context() as before:
+        before.delitem(ERRORS, "worst")
+        sweep(source, ["bias"], [], tmp_path, folds=2, workers=1)
+        old = store.table(all_cells)
+    assert "worst" not in old.columns
+    sweep(source, ["bias"], [], tmp_path, folds=2, workers=1)
+    assert all("worst" in result for result in contents(store.folder))
+    new = store.table(all_cells)
+    assert (new["worst"] >= new["rmse"]).all()
+    assert new.drop("worst", "seconds").equals(old.drop("seconds"))
+    assert cells.run_cells(all_cells, store) == 0
+
+
+@pytest.mark.usefixtures("worst_error")
+def test_the_command_line_shows_it_under_its_heading(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(RANKINGS, "hit_rate", Metric(hit_rate, "hit rate"))
+    monkeypatch.setenv("COLUMNS", "200")
+    words = ["evaluate", str(table), "--scheme", "bias", "--top", "3", "--folds", "2"]
+    app([*words, "--out", str(tmp_path / "rows.csv")], standalone_mode=False)
+    shown = capsys.readouterr().out
+    heads = ("RMSE", "MAE", "worst error", "|error| ≤ 0.5", "≤ 2", "ndcg@3", "hit rate@3", "fit s")
+    places = [shown.index(head) for head in heads]
+    assert places == sorted(places)
+    rows = pl.read_csv(tmp_path / "rows.csv")
+    assert f"{rows['worst'].mean():.4f}" in shown
+    assert f"{rows['hit_rate@3'].mean():.4f}" in shown
+
+
+def test_a_place_beyond_the_end_of_a_list_does_not_count() -> None:
+    user, item = np.array([0, 0, 0]), np.array([3, 1, 2])
+    figures = metrics.ranking(user, item, np.array([0]), np.array([2]), 2, 10)
+    assert figures == {"precision@2": 0.0, "recall@2": 0.0, "ndcg@2": 0.0}
+
+
+def test_where_nothing_is_relevant_every_figure_is_open() -> None:
+    nobody = np.array([], dtype=np.int64)
+    figures = metrics.ranking(np.array([0]), np.array([3]), nobody, nobody, 1, 10)
+    assert list(figures) == ["precision@1", "recall@1", "ndcg@1"]
+    assert np.isnan(list(figures.values())).all()
+
+
+def test_every_figure_of_cross_validation_has_a_heading(small: Ratings) -> None:
+    found = cross_validate(Bias(), small, folds=2, top=5)
+    assert [c for c in found.columns if c not in ("fold", "status", "mechanism")] == list(
+        headings(5)
+    )
