@@ -31,7 +31,7 @@ from discreet.readers import datasets
 from discreet.release import scoring
 from discreet.schemes import effects, votes
 from discreet.schemes.base import Scheme
-from discreet.schemes.chorus import budget, directions, rounds, scheme
+from discreet.schemes.chorus import directions, rounds, scheme, weighing
 from discreet.schemes.chorus.budget import Plan
 from discreet.schemes.pmf import als, gradient, pmf
 
@@ -44,7 +44,7 @@ KINDS = {
     **dict.fromkeys((effects, features, scoring), "effects"),
     **dict.fromkeys((rounds, directions), "rounds"),
     scheme: "plan",
-    **dict.fromkeys((votes, budget), "person"),
+    **dict.fromkeys((votes, weighing), "person"),
     als: "als",
     gradient: "gradient",
 }
@@ -206,7 +206,7 @@ def trials() -> list[Trial]:
             for kind, counts in {"effects": (5, 20), "person": (40, 160, 640)}.items()
             for n in counts
         ),
-        *setting(budget, "PERSON_NORM", 4, 8, 32),
+        *setting(weighing, "PERSON_NORM", 4, 8, 32),
         *usual("als", *({"lambda_u": x, "lambda_v": x} for x in (0.025, 0.1))),
         *setting(als, "_START_RECORDS", 100_000, 400_000),
         *default(dc.PMF, "als", "sweeps", 5, 20),

@@ -18,10 +18,11 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
 from discreet.readers.club import Club
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import PERSON_NORM, Plan, check_grid
+from discreet.schemes.chorus.budget import Plan, check_grid
 from discreet.schemes.chorus.directions import first_directions
 from discreet.schemes.chorus.rounds import CLIP, NoisyRounds, prepare_rounds
 from discreet.schemes.chorus.scheme import PROBE, Chorus
+from discreet.schemes.chorus.weighing import PERSON_NORM
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import PERSON_VOTES, count_votes
 from tests.conftest import random_ratings

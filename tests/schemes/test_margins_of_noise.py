@@ -29,9 +29,10 @@ from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.base import Run
 from discreet.schemes.chorus import rounds
-from discreet.schemes.chorus.budget import PERSON_NORM, Allowance, PersonBudget, Plan
+from discreet.schemes.chorus.budget import PersonBudget, Plan
 from discreet.schemes.chorus.rounds import CLIP, FLOOR, NoisyRounds, prepare_rounds
 from discreet.schemes.chorus.scheme import PROBE, Chorus
+from discreet.schemes.chorus.weighing import PERSON_NORM, Allowance
 from discreet.schemes.effects import Effects
 from discreet.schemes.votes import PERSON_VOTES, noisy_tallies
 from tests.conftest import random_ratings

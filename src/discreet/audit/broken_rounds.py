@@ -16,7 +16,7 @@ from discreet.privacy.fixedpoint import SUM_GRID
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
-from discreet.schemes.chorus import budget, rounds
+from discreet.schemes.chorus import rounds, weighing
 from discreet.schemes.chorus.budget import PersonBudget, Plan, RatingBudget
 from discreet.schemes.chorus.rounds import CLIP, NoisyRounds
 
@@ -98,7 +98,7 @@ def exact_probe() -> list[Change]:
 
 def level_blind_rounds() -> list[Change]:
     """Every rating has the weight 1 in the rounds."""
-    return [(budget, "gaussian_weights", lambda levels, *_: np.ones(len(levels)))]
+    return [(weighing, "gaussian_weights", lambda levels, *_: np.ones(len(levels)))]
 
 
 def no_margin() -> list[Change]:

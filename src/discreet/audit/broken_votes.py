@@ -22,7 +22,7 @@ from discreet.publishing.file_ledger import FileLedger
 from discreet.release.release import Release
 from discreet.schemes import tally, votes
 from discreet.schemes.base import Batch, Run
-from discreet.schemes.chorus import budget
+from discreet.schemes.chorus import weighing
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import Ballot
 from discreet.schemes.voting import VotingScheme
@@ -58,7 +58,7 @@ def undivided() -> list[Change]:
         del ratings, norm
         return np.asarray(np.floor(weights * whole * ONE_VOTE), dtype=np.int32)
 
-    return [(votes, "share_among_own", share), (budget, "share_among_own", share)]
+    return [(votes, "share_among_own", share), (weighing, "share_among_own", share)]
 
 
 def filter_first() -> list[Change]:
@@ -230,4 +230,4 @@ def largest_level() -> list[Change]:
             levels = most[ratings.user]
         return replace(ratings, epsilon=levels).with_items(catalogue)
 
-    return [(place, "levelled", levelled) for place in (personalise, votes, budget)]
+    return [(place, "levelled", levelled) for place in (personalise, votes, weighing)]

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from discreet.cli import (
     access,
     audit,
+    copies,
     data,
     demo,
     evaluate,
@@ -70,6 +71,9 @@ operate.app.command("person")(access.person)
 operate.app.command("token")(access.token)
 operate.app.command("revoke")(access.revoke)
 operate.app.command("erase")(access.erase)
+operate.app.command("backup")(copies.backup)
+operate.app.command("restored")(copies.restored)
+operate.app.command("moved")(copies.moved)
 app.add_typer(operate.app, name="operate")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(data.app, name="data")

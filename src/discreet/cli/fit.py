@@ -63,8 +63,8 @@ def fit(
     engine: Annotated[
         o.EngineName,
         typer.Option(
-            help="Where the ratings are: local (in memory), stream (a Parquet file or folder, "
-            "or a CSV, of any size; tally and chorus; parts of it on disk while it runs), or spark "
+            help="Where the ratings are: local (in memory), stream (Parquet, CSV, TSV or Arrow, "
+            "of any size; tally and chorus; parts of it on disk while it runs), or spark "
             "(any path that Spark reads; tally, chorus, and pdp-pmf stated)."
         ),
     ] = o.EngineName.LOCAL,

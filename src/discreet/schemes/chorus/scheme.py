@@ -19,13 +19,14 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.release.release import Release
 from discreet.schemes.base import About, Batch, Option, Run, Standing, option
 from discreet.schemes.certificates import certified
-from discreet.schemes.chorus.budget import Allowance, Budget, Plan, open_budget
+from discreet.schemes.chorus.budget import Budget, Plan, open_budget
 from discreet.schemes.chorus.directions import (
     first_directions,
     more_telling,
     released_directions,
 )
 from discreet.schemes.chorus.rounds import prepare_rounds
+from discreet.schemes.chorus.weighing import Allowance
 from discreet.schemes.effects import Directions
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FACTORS

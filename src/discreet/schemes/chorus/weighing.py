@@ -1,0 +1,117 @@
+"""What every record may spend in Chorus, and its weight: values that go where records are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import Floats, Integers
+from discreet.data.ids import Ids
+from discreet.data.ratings import Ratings
+from discreet.kernels.compute import Compute
+from discreet.privacy.accounting import gaussian_weights
+from discreet.privacy.fixedpoint import (
+    ONE_VOTE,
+)
+from discreet.privacy.personalise import levelled, share_among_own
+from discreet.privacy.provenance import Neighbours
+from discreet.schemes.votes import (
+    LevelsOf,
+    count_votes,
+)
+
+PERSON_NORM = 16
+"""A whole person's votes, as the root of the sum of squares: 256 ratings have one each.
+
+Measured in docs/constants.md."""
+
+
+@dataclass(frozen=True, eq=False)
+class Allowance:
+    """What every record may spend in one fit: its level (secret), and what is declared.
+
+    t and delta are for a lifetime of so many publications.
+    """
+
+    catalogue: Ids
+    levels_of: LevelsOf
+    typical: Floats
+    """Levels as they are declared to be distributed."""
+    t: float
+    delta: float
+    publications: int = 1
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    @property
+    def part(self) -> float:
+        """What of a lifetime one publication may spend."""
+        return 1 / self.publications
+
+    @property
+    def top(self) -> float:
+        """One publication's part of t."""
+        return self.part * self.t
+
+    @property
+    def part_of_delta(self) -> float:
+        """One publication's part of delta."""
+        return self.part * self.delta
+
+
+class Weighing(Protocol):
+    """How records count in the rounds; a value of its own, because it goes where they are."""
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Some people's records over the catalogue, with the level that counts for each."""
+        ...
+
+    def weights(self, counted: Ratings) -> Floats:
+        """Counted records' weights, at most 1."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class RatingWeighing:
+    """Every record by its own level: mu(share epsilon)/mu(share t)."""
+
+    allowance: Allowance
+    share: float
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Every record has its own level."""
+        return levelled(part, self.allowance.levels_of(part), "rating", self.allowance.catalogue)
+
+    def weights(self, counted: Ratings) -> Floats:
+        """For this share of every epsilon."""
+        assert counted.epsilon is not None
+        top, delta = self.share * self.allowance.top, self.allowance.part_of_delta
+        return gaussian_weights(self.share * counted.epsilon, top, delta)
+
+
+@dataclass(frozen=True, eq=False)
+class PersonWeighing:
+    """Every record by its person's level, in votes as in rounds: a person has PERSON_NORM votes."""
+
+    allowance: Allowance
+    compute: Compute
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Every record has its person's level."""
+        return levelled(part, self.allowance.levels_of(part), "person", self.allowance.catalogue)
+
+    def weights(self, counted: Ratings) -> Floats:
+        """As in the votes, whatever the share."""
+        return self.vote_weights(counted) / (PERSON_NORM * ONE_VOTE)
+
+    def vote_weights(self, counted: Ratings) -> NDArray[np.int32]:
+        """How much of a person's votes each of their records has, on the grid of votes."""
+        assert counted.epsilon is not None
+        omega = gaussian_weights(counted.epsilon, self.allowance.t, self.allowance.delta)
+        return share_among_own(counted, omega, PERSON_NORM, norm=2)
+
+    def votes(self, counted: Ratings) -> Integers:
+        """What some people's counted records add to the votes."""
+        return count_votes(counted, self.vote_weights(counted), self.compute)
