@@ -190,8 +190,8 @@ def test_what_is_set_aside_for_the_grid_covers_it() -> None:
     assert mp.exp(LARGEST_EPSILON) * fixedpoint.MOST_NUMBERS * beyond <= GRID_DELTA / 1000
     assert mp.exp(LARGEST_EPSILON + 16) * fixedpoint.MOST_NUMBERS * beyond > GRID_DELTA
     rounds, of_person = Fraction(1, 2), Fraction(3, 8) * Fraction(1, 2)
-    assert rounds + of_person < Fraction(accounting._GRID_SHARE)
-    assert mp.expm1(accounting._GRID_SHARE * GRID_EPSILON / GRID_TAIL) <= mp.mpf(2) ** -32
+    assert rounds + of_person < Fraction(fixedpoint.GRID_SHARE)
+    assert mp.expm1(fixedpoint.GRID_SHARE * GRID_EPSILON / GRID_TAIL) <= mp.mpf(2) ** -32
 
 
 def spends(level: float, epsilon: float, delta: float = 0.0) -> Spends:

@@ -10,7 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ReleaseError
-from discreet.release.release import CERTIFICATE, ITEMS, MODEL, _digest
+from discreet.release.release import CERTIFICATE, ITEMS, MODEL
+from tests.release.digests import digest_of
 
 OLD = Path(__file__).parent / "format-1"
 
@@ -45,7 +46,7 @@ def test_columns_that_an_old_release_published_are_named() -> None:
     again = replace(release, items=dc.Items.as_published(derived))
     files = again.files()
     old = json.loads((OLD / "tally" / "certificate.json").read_text()) | {"digest": ""}
-    old["digest"] = _digest(json.dumps(old), {n: files[n] for n in (ITEMS, MODEL)})
+    old["digest"] = digest_of(json.dumps(old), {n: files[n] for n in (ITEMS, MODEL)})
     files[CERTIFICATE] = json.dumps(old).encode()
     certificate = dc.Release.from_files(files).certificate
     assert certificate.status == "conditional"

@@ -18,10 +18,11 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DataError, DiscreetError, OutputError, ReleaseError
 from discreet.privacy.spec import PrivacySpec
 from discreet.readers.club import Club
-from discreet.release.release import Release, _digest
+from discreet.release.release import Release
 from discreet.schemes.bias import Bias
 from discreet.schemes.pmf.dp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
+from tests.release.digests import digest_of
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +171,7 @@ def rewrite(saved: Path, folder: Path, name: str, content: bytes) -> None:
     place = folder / "certificate.json"
     files = {n: (folder / n).read_bytes() for n in ("items.arrow", "model.json")}
     certificate = json.loads(place.read_text())
-    certificate["digest"] = _digest(place.read_text(), files)
+    certificate["digest"] = digest_of(place.read_text(), files)
     place.write_text(json.dumps(certificate))
 
 

@@ -85,7 +85,7 @@ class Database:
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._engine: Engine | None = None
         # SQLite lets one write at a time; waiting in line here is fairer than its own polling.
-        self._turn = _Line() if self.sqlite else nullcontext()
+        self._turn = _Line() if self.sqlite else None
 
     def __repr__(self) -> str:
         # A password may also stand in a URL's query: only what names the database is shown.
@@ -96,6 +96,11 @@ class Database:
     def exists(self) -> bool:
         """Whether there is a file; of a server we only learn by asking."""
         return not self.sqlite or Path(self.url.database or "").is_file()
+
+    @property
+    def waiting_writers(self) -> int:
+        """How many of this process wait for their turn to write to SQLite; of a server, nobody."""
+        return 0 if self._turn is None else self._turn.waiting
 
     @property
     def engine(self) -> Engine:
@@ -155,7 +160,7 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """A transaction that is durable when the block ends, or leaves no trace."""
         with (
-            self._turn,
+            self._turn or nullcontext(),
             self._connected() as connection,
             connection.execution_options(writing=True).begin(),
         ):
@@ -183,16 +188,16 @@ class _Line:
     """One at a time, the others waiting in line, which must not grow too long."""
 
     def __init__(self) -> None:
-        self._lock, self._waiting = threading.Lock(), 0
+        self._lock, self.waiting = threading.Lock(), 0
 
     def __enter__(self) -> None:
-        if self._waiting >= MOST_WAITING:
+        if self.waiting >= MOST_WAITING:
             raise BusyError("too many are writing at the moment: try again in a second")
-        self._waiting += 1
+        self.waiting += 1
         try:
             self._lock.acquire()
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

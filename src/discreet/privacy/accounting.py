@@ -15,6 +15,7 @@ from discreet.privacy.fixedpoint import (
     GRID_DELTA,
     GRID_EPSILON,
     GRID_FACTOR,
+    GRID_SHARE,
     GRID_TAIL,
     SMALLEST_DELTA,
 )
@@ -22,8 +23,6 @@ from discreet.privacy.fixedpoint import (
 _TABLE = 2048
 _NOTHING = 1e-290
 """Below it erfc may have lost its digits: added to one tail, and the other is left out."""
-_GRID_SHARE = 0.7
-"""The share of GRID_EPSILON that noise on a grid may take; the rest is for what follows."""
 
 
 def grid_loss(numbers: int, scale: float) -> float:
@@ -75,7 +74,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
             high = middle
     mu = low * (1 - 1e-12)
     # The search only proposes; what is answered has passed a check that rounding cannot fool.
-    spare = (1 - _GRID_SHARE) * GRID_EPSILON
+    spare = (1 - GRID_SHARE) * GRID_EPSILON
     while mu > 0 and GRID_FACTOR * delta_at_most(mu, epsilon + spare) > delta:
         mu *= 1 - 2.0**-10
     return mu

@@ -44,6 +44,8 @@ FUNCTIONS_HAIR = 2.0**-48
 # Noise on a grid instead of rounded noise: proofs/margins.md#noise-on-a-grid.
 GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
 """Set aside of every budget: discrete Gaussian noise costs at most that much more."""
+GRID_SHARE = 0.7
+"""Of GRID_EPSILON, at most, for the noise itself; the rest is for rounding in its accounting."""
 GRID_TAIL = 394
 """19.8^2 + 1, rounded up: noise within 19.8 deviations is compared point by point."""
 GRID_FACTOR = 1 + 2.0**-32

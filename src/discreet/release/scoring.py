@@ -17,7 +17,7 @@ from discreet.kernels.threads import even_ranges, run_all, run_ranges, thread_co
 FAMILY_SHRINK = 1.5
 """A family's mean residual counts as if so many more ratings of it had been as predicted:
 measured in docs/constants.md."""
-_BLOCK = 1 << 18
+SCORE_BLOCK = 1 << 18
 """How many scores a thread holds at once: they stay in its cache, however many people there are."""
 _TILE = 64
 """A multiple of the rows and of the columns of every tile in `kernels.tiles`."""
@@ -162,7 +162,7 @@ def top_n(
         scores = _score_block(item_scores, people, lo, hi, columns)
         best_items(items, scores, rated[lo : hi + 1], own.items, best[lo:hi], score[lo:hi])
 
-    step = max(_TILE, _BLOCK // max(1, items) // _TILE * _TILE)
+    step = max(_TILE, SCORE_BLOCK // max(1, items) // _TILE * _TILE)
     if items > 0:
         blocks = [partial(rank, lo, min(lo + step, count)) for lo in range(0, count, step)]
         run_all(blocks, thread_count(threads))
