@@ -181,7 +181,7 @@ def test_the_noise_of_all_rounds_costs_their_mu_and_no_more(neighbours: Neighbou
 
 @pytest.mark.parametrize("items", [1, 40, 1000])
 def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
-    """#voices: |a| + rho <= omega (X + rho), for every weight omega (1 + 2^-53)."""
+    """#contributions: |a| + rho <= omega (X + rho), for every weight omega (1 + 2^-53)."""
     data = random_ratings(1, items, items, seed=0)
     rng = np.random.default_rng(1)
     for scale in (1.0, 1e-3, 1e-6, 1e-8):

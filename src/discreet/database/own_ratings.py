@@ -1,4 +1,4 @@
-"""Opinions: a person's own ratings, row by row; secret, and shown to that person alone."""
+"""Own ratings: those of one person, row by row; secret, and shown to that person alone."""
 
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ def remove(connection: Connection, person: str, item: str) -> bool:
 def of(connection: Connection, person: str) -> list[OwnRating]:
     """All ratings of one person, latest first."""
     rows = connection.execute(_OF_ONE, {"who": person}).all()
-    return sorted((OwnRating._make(row) for row in rows), key=lambda o: (-o.changed_at, o.item))
+    found = [OwnRating._make(row) for row in rows]
+    return sorted(found, key=lambda own: (-own.changed_at, own.item))
 
 
 def values(connection: Connection, person: str) -> Sequence[Any]:
