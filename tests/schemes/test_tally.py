@@ -233,7 +233,7 @@ def test_no_vote_at_all_still_has_an_answer() -> None:
 
 
 @pytest.mark.parametrize("scale", [(0, 10), (-10, 10), (0.5, 5)])
-def test_another_scale_changes_only_the_units(scale: tuple[float, float], small: Ratings) -> None:
+def test_another_scale_changes_only_the_numbers(scale: tuple[float, float], small: Ratings) -> None:
     """Ratings moved and stretched to another scale give predictions moved and stretched alike."""
     lo, hi = scale
     frame = small.to_frame().with_columns(
