@@ -1,4 +1,4 @@
-"""Connections: SQLite by default, PostgreSQL by URL; readers see one moment, writers queue."""
+"""Connections: SQLite by default, PostgreSQL by URL; readers see one snapshot, writers queue."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_WAITING = 16
 
 
 class Lock(IntEnum):
-    """What must not happen twice at once; PostgreSQL knows a lock by an arbitrary number."""
+    """What only one transaction does at a time; PostgreSQL knows a lock by an arbitrary number."""
 
     BEGINNING = 0x64697363
     """Of a database: its tables and its declaration."""
@@ -64,12 +64,16 @@ def one_at_a_time(
 
 
 def now() -> int:
-    """The time as it is stored."""
+    """The time as it is stored: milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def utc_time(at: int) -> str:
-    """A stored time for people to read."""
+    """A stored time for people to read.
+
+    >>> utc_time(0)
+    '1 Jan 1970, 00:00 UTC'
+    """
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
 
 
@@ -99,7 +103,7 @@ class Database:
 
     @property
     def waiting_writers(self) -> int:
-        """How many of this process wait for their turn to write to SQLite; of a server, nobody."""
+        """How many threads wait for their turn to write to SQLite; a server has its own queue."""
         return 0 if self._turn is None else self._turn.waiting
 
     @property
@@ -138,7 +142,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one moment, whatever is written meanwhile."""
+        """A transaction that reads one consistent snapshot, whatever is written meanwhile."""
         with self._connected() as connection:
             options: dict[str, Any] = {"writing": False}
             if not self.sqlite:
@@ -185,7 +189,7 @@ class Database:
 
 
 class _Line:
-    """One at a time, the others waiting in line, which must not grow too long."""
+    """A lock whose queue has a limit: who comes when it is full is refused."""
 
     def __init__(self) -> None:
         self._lock, self.waiting = threading.Lock(), 0

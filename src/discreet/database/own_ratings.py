@@ -18,7 +18,7 @@ from discreet.privacy.hashing import Hashes
 
 
 class OwnRating(NamedTuple):
-    """One rating of the person who asks."""
+    """One rating of the person who asks, with its privacy level."""
 
     item: str
     rating: float
@@ -35,7 +35,7 @@ _ONE = _OF_ONE.where(ratings.c.item == sa.bindparam("what"))
 
 
 class Level(Enum):
-    """The level of a rating that is put where there is one already."""
+    """Which privacy level a changed rating gets: the new one, the old one, or the smaller."""
 
     NEW = "the new one's"
     KEPT = "as it was chosen before"

@@ -1,4 +1,4 @@
-"""The database as a ledger: a release and all that it costs are recorded in one transaction."""
+"""The database as a ledger: a release and what it spends are recorded in one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Accounting for Gaussian noise: exact trade-off curves, rounded to the safe side."""
+"""Accounting for Gaussian noise: how much of it an (epsilon, delta) needs, rounded to be safe.
+
+A mechanism is mu-GDP (Gaussian differential privacy) if telling its results with and without a
+record apart is at least as hard as telling a normal number of mean 0 from one of mean mu. Noise of
+deviation sigma on a sum that a record moves by D is D/sigma-GDP; of several such releases the
+squares of mu add up. The functions here translate mu to (epsilon, delta) and back, exactly.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +32,9 @@ _NOTHING = 1e-290
 
 
 def grid_loss(numbers: int, scale: float) -> float:
-    """What `numbers` discrete Gaussians of this scale, in steps of their grid, may add to epsilon.
+    """How much drawing noise on a grid of integers, instead of real numbers, may add to epsilon.
 
+    For so many numbers, with noise of this scale in steps of the grid:
     docs/proofs/margins.md#noise-on-a-grid: (K^2 + 1)/(24 scale^2) each, K = 19.8 deviations.
     """
     return numbers * GRID_TAIL / (24 * scale**2)
@@ -56,7 +63,11 @@ def _normal_tail(x: float) -> float:
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu, rounded down, with which mu-GDP implies (epsilon, delta)-DP.
 
-    A little of both is set aside for noise on a grid, so nothing is left below 1e-7 and 1e-15.
+    The larger mu, the less noise. A little of both is set aside for noise on a grid, so nothing is
+    left below 1e-7 and 1e-15.
+
+    >>> round(gaussian_mu(1.0, 1e-6), 4)
+    0.2367
     """
     if not 0 < delta < 1:
         raise ParameterError(f"delta must be between 0 and 1: got {delta!r}")
@@ -97,7 +108,7 @@ def delta_at_most(mu: float, epsilon: float) -> float:
 
 
 def usable_mu(epsilon: float, delta: float) -> float:
-    """`gaussian_mu`, or an error where nothing is left after what is set aside."""
+    """`gaussian_mu`, or an error where an epsilon or a delta is too small for Gaussian noise."""
     if (mu := gaussian_mu(epsilon, delta)) > 0:
         return mu
     raise ParameterError(
@@ -108,7 +119,11 @@ def usable_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The least epsilon with which a mu-GDP mechanism is (epsilon, delta)-DP, at least 0."""
+    """The least epsilon with which a mu-GDP mechanism is (epsilon, delta)-DP, at least 0.
+
+    >>> round(gaussian_epsilon(1.0, 0.126937), 3)
+    1.0
+    """
     if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0
@@ -121,7 +136,9 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def gaussian_weights(levels: NDArray[np.float64], t: float, delta: float) -> NDArray[np.float64]:
-    """min(1, mu(eps, delta) / mu(t, delta)) for every level, rounded down on a grid of levels.
+    """How much each record may count under noise that was made for a level of t, from 0 to 1.
+
+    min(1, mu(eps, delta) / mu(t, delta)) for every level eps, rounded down on a grid of levels.
 
     >>> gaussian_weights(np.array([1.0, 2.0]), 1.0, 1e-6).tolist()
     [1.0, 1.0]

@@ -1,7 +1,7 @@
 """Fixed point: every grid that counts, and every margin that privacy rests on, in one place.
 
 Secrets are added up as integers, so that a sum depends on no order of its terms; noise is drawn on
-the same grid. What floating point computes on the way is rounded to the side that favours people.
+the same grid. What floating point computes on the way is rounded to the side of more privacy.
 Every line below has its inequality in words; docs/proofs/margins.md derives it, and
 tests/privacy/test_fixedpoint.py and tests/schemes/test_margins_of_noise.py check it.
 """
