@@ -153,7 +153,7 @@ class Ratings:
 
     @property
     def per_item(self) -> PerItem:
-        """How often each item was rated, and the sum of its ratings: for the owner at the edge."""
+        """How often each item was rated, and the sum of its ratings: secret, for the owner."""
         counts = np.bincount(self.item, minlength=len(self.items))
         sums = np.bincount(self.item, weights=self.rating, minlength=len(self.items))
         return PerItem(self.items, counts, sums.astype(np.float64))

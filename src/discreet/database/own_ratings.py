@@ -97,7 +97,7 @@ def everybody(connection: Connection, chunk: int = 100_000) -> Iterator[Sequence
 
 
 def per_item(connection: Connection) -> pl.DataFrame:
-    """How often every rated item was rated, and the sum: secret, for the operator at the edge."""
+    """How often every rated item was rated, and the sum: secret, for the operator."""
     c, f = ratings.c, sa.func
     query = sa.select(c.item, f.count(), f.sum(c.rating)).group_by(c.item)
     schema = {"item": pl.String, "count": pl.Int64, "sum": pl.Float64}
