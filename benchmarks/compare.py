@@ -114,11 +114,11 @@ def table(results: dict[str, dict[str, Any]], target: float) -> str:
     """Times and how many times ours they are, as Markdown."""
     ours = results[OURS]
 
-    def cell(value: float | None, own: float | None, unit: float = 1e3) -> str:
+    def cell(value: float | None, own: float | None, times: float = 1e3) -> str:
         if value is None or not np.isfinite(value):
             return "-"
         ratio = "" if own is None else f" ({value / own:.1f}x)"
-        return f"{unit * value:,.0f}{ratio}"
+        return f"{times * value:,.0f}{ratio}"
 
     lines = [
         "| library | epoch or sweep, ms | RMSE "

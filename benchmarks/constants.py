@@ -3,7 +3,7 @@
     python benchmarks/constants.py              # all of them, a quarter of an hour
     python benchmarks/constants.py FLOOR RIDGE  # those whose names contain one of these words
 
-Every number is the change of the clipped test RMSE in units of 0.0001, less is better, as a mean
+Every number is the change of the clipped test RMSE in steps of 0.0001, less is better, as a mean
 over splits with a tenth held out. A changed constant meets the same split and the same seeded
 noise as the value in the code, so that chance hardly enters the difference; the last line says how
 much of it does. Data sets that are not here are left out, and without any the club stands in. The
@@ -237,7 +237,7 @@ class Bench:
         )
 
     def differences(self, trial: Trial, cells: Sequence[Cell]) -> np.ndarray:
-        """Cell by split, in units of 0.0001."""
+        """Cell by split, in steps of 0.0001."""
         before = np.array([self.usual_errors(cell) for cell in cells])
         with trial.change():
             return 1e4 * (np.array([self.errors(cell) for cell in cells]) - before)

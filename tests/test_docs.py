@@ -15,7 +15,7 @@ from discreet.errors import MissingExtraError
 from discreet.privacy.theorems import THEOREMS, Theorem, read_proof
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -34,6 +34,27 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         if not target.startswith("http"):
             assert (page.parent / target).exists(), target
+
+
+def test_the_rooms_on_the_page_are_the_packages_there_are() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    rooms = re.findall(r"^\| `(\w+)` \|.*\(src/discreet/(\w+)/\w+\.py\) \|$", text, re.MULTILINE)
+    packages = sorted(p.parent.name for p in (ROOT / "src/discreet").glob("*/__init__.py"))
+    assert sorted(name for name, _ in rooms) == packages
+    assert all(name == folder for name, folder in rooms)
+    drawn = (ROOT / "docs/figures/house.svg").read_text()
+    assert sorted(re.findall(r'class="name"[^>]*>(\w+)<', drawn)) == packages
+
+
+def test_layers_in_the_drawing_are_those_of_the_contract() -> None:
+    """From top to bottom as the linter has them from the last to the first."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [set(re.findall(r"\.(\w+)", row)) for row in contracts["contracts"][0]["layers"]]
+    drawn = (ROOT / "docs/figures/house.svg").read_text()
+    names = re.findall(r'class="name" x="\d+" y="(\d+)"[^>]*>(\w+)<', drawn)
+    rows = [{name for y, name in names if y == height} for height in dict(names)]
+    packages = set().union(*rows)
+    assert rows == [layer for layer in layers[::-1] if layer <= packages]
 
 
 @pytest.mark.parametrize("theorem", THEOREMS.values(), ids=lambda theorem: theorem.name)

@@ -109,8 +109,7 @@ def test_a_tiny_training_is_the_scheme_s_own(variant: str) -> None:
     mine_u, mine_v = U.copy(), V.copy()
     tiny.train_one(
         state, table.user, table.item, table.rating.astype(np.float64) - centre,
-        getattr(tiny, variant.upper()), 0.7, 0.01, runs.ridge, 5, 4, runs.scale, 1.0,
-        mine_u, mine_v,
+        paper.VARIANT_CODES[variant], 0.7, 0.01, runs.ridge, 5, 4, runs.scale, 1.0, mine_u, mine_v,
     )  # fmt: skip
 
     class Noise(Randomness):

@@ -66,7 +66,7 @@ def test_code_is_whole_again_after_a_mutant() -> None:
 
 
 def test_a_search_finds_the_break_that_one_table_hid() -> None:
-    """Without h^2 the voice that all but cancels moves every sum; with it no table goes beyond."""
+    """Without h^2 a user vector that all but cancels moves every sum; with it none goes beyond."""
     scheme = Chorus(delta=0.1, rounds=1, threshold=1.0)
     plan = chorus.plan_of(scheme, 2)
 

@@ -101,7 +101,7 @@ SPEC = PrivacySpec.column(max_level=2.0)
 THREE = ["record below t", "record at t", "record above t"]
 QUIET = ["noise times 0.8"]
 HALF = ["noise times 0.5"]
-SUNG = ["record below t, d = 1", "record at t, d = 2", "record above t, d = 3"]
+ROUNDS = ["record below t, d = 1", "record at t, d = 2", "record above t, d = 3"]
 PERSON = ["person below t", "person at t"]
 
 
@@ -112,7 +112,7 @@ PERSON = ["person below t", "person at t"]
         (Tally(personalisation="sample"), THREE + QUIET),
         (Tally(unit="person"), PERSON + QUIET),
         (Tally(neighbours=Neighbours.REPLACE), ["value replaced, at t", *QUIET]),
-        (Chorus(delta=1e-3, factors=2), SUNG + HALF),
+        (Chorus(delta=1e-3, factors=2), ROUNDS + HALF),
         (
             Chorus(delta=1e-3, unit="person"),
             ["person below t, d = 1", "person at t, d = 2", *HALF],

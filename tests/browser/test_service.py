@@ -24,8 +24,8 @@ def club(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator[A
     folder = tmp_path_factory.mktemp("club")
     database = Database(folder / "club.db")
     declared = filled(database, small)
-    entry, moment = publish(database, declared)
-    assess(database, declared, moment, entry.number)
+    entry, snapshot = publish(database, declared)
+    assess(database, declared, snapshot, entry.number)
     with database.writing() as connection:
         tokens = {p: people.issue(connection, Role.PERSON, p) for p in ("u1", "u2", "u3")}
         tokens["operator"] = people.issue(connection, Role.OPERATOR)

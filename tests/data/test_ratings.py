@@ -3,7 +3,6 @@ import copy
 import pickle
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,10 @@ from hypothesis import strategies as st
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.errors import DataError, DiscreetError
-from discreet.kernels import pairs
 
 ROWS = {"user": ["b", "a", "a"], "item": [2, 2, 1], "rating": [5, 4, 3]}
+MANY = 20_000
+"""More records than are sorted in one go: a table of so many takes the other way."""
 
 
 def table(**changes: object) -> pl.DataFrame:
@@ -55,18 +55,19 @@ def test_a_table_and_its_copies_are_read_only_and_what_it_was_made_of_is_not(
 
 @pytest.mark.parametrize("user", [[1, 2, 3], [3, 1, 2]])
 @pytest.mark.parametrize("kind", [pl.DataFrame, pd.DataFrame, pa.table])
-@pytest.mark.parametrize("few", [0, 100])
+@pytest.mark.parametrize("times", [1, MANY // 3])
 def test_a_table_and_what_it_was_made_of_share_no_memory(
-    user: list[int], kind: Any, few: int
+    user: list[int], kind: Any, times: int
 ) -> None:
     columns = {
-        "user": np.array(user), "item": np.array([4, 5, 6], dtype=np.int32),
-        "rating": np.array([1.1, 2, 3]), "epsilon": np.array([0.1, 0.2, 0.3]),
-        "timestamp": np.array([10, 20, 30]),
-    }  # fmt: skip
+        "user": np.concatenate([np.array(user) + 3 * k for k in range(times)]),
+        "item": np.tile(np.array([4, 5, 6], dtype=np.int32), times),
+        "rating": np.tile([1.1, 2, 3], times),
+        "epsilon": np.tile([0.1, 0.2, 0.3], times),
+        "timestamp": np.tile([10, 20, 30], times),
+    }
     before = {name: column.copy() for name, column in columns.items()}
-    with patch.object(pairs, "_FEW", few):
-        made = Ratings.from_frame(kind(columns))
+    made = Ratings.from_frame(kind(columns))
     rows = made.to_frame().rows()
     for name, column in columns.items():
         assert (column == before[name]).all()
@@ -167,14 +168,24 @@ def test_an_empty_table_and_a_missing_column_are_errors() -> None:
         Ratings.from_frame([1, 2])
 
 
-@pytest.mark.parametrize("few", [0, 100])
-def test_the_latest_of_a_pair_is_kept_on_request(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "_FEW", few)
-    frame = table(user=["a", "a", "a"], timestamp=[30, 20, 10])
+@pytest.mark.parametrize("others", [0, MANY])
+def test_the_latest_of_a_pair_is_kept_on_request(others: int) -> None:
+    one = table(user=["a", "a", "a"], timestamp=[30, 20, 10])
+    more = pl.DataFrame(
+        {
+            "user": [f"b{k}" for k in range(others)],
+            "item": [1] * others,
+            "rating": [3] * others,
+            "timestamp": [5] * others,
+        },
+        schema=one.schema,
+    )
+    frame = pl.concat([more, one])
     kept = Ratings.from_frame(frame, keep="last")
-    assert kept.to_frame().rows() == [("a", 1, 3.0, 10), ("a", 2, 5.0, 30)]
+    assert len(kept) == others + 2
+    assert kept.to_frame().rows()[:2] == [("a", 1, 3.0, 10), ("a", 2, 5.0, 30)]
     same = Ratings.from_frame(frame.with_columns(timestamp=20), keep="last")
-    assert same.to_frame().rows() == [("a", 1, 3.0, 20), ("a", 2, 4.0, 20)]  # the later row
+    assert same.to_frame().rows()[:2] == [("a", 1, 3.0, 20), ("a", 2, 4.0, 20)]  # the later row
     with pytest.raises(DataError, match="needs a timestamp column"):
         Ratings.from_frame(frame.drop("timestamp"), keep="last")
 

@@ -165,7 +165,7 @@ def test_ratings_are_put_changed_and_removed(database: Database) -> None:
         assert own_ratings.one(connection, "bob", "100") is None
 
 
-def test_a_reader_sees_one_moment(database: Database) -> None:
+def test_a_reader_sees_one_snapshot(database: Database) -> None:
     establish(database)
     add_items(database, films())
     with database.writing() as connection:

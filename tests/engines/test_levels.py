@@ -28,13 +28,13 @@ def test_in_a_stream_a_person_loses_their_smallest_level_at_most(
     loss: Callable[[Any], float], tmp_path: Path
 ) -> None:
     with ExitStack() as opened:
-        crowds = []
+        sources = []
         for number, frame in enumerate(tables()):
             path = tmp_path / f"{number}.parquet"
             frame.write_parquet(path)
             stream = opened.enter_context(open_stream(path, rows=2))
-            crowds.append(stream.over(catalogue().ids))
-        assert 0.5 * LEAST < loss(crowds) <= LEAST
+            sources.append(stream.over(catalogue().ids))
+        assert 0.5 * LEAST < loss(sources) <= LEAST
 
 
 def test_fit_takes_levels_before_it_drops_records() -> None:

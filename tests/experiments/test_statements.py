@@ -8,7 +8,7 @@ from discreet.experiments import statements as st
 
 
 def curve(data: str, figure: str, series: str, x: list[float], y: list[float]) -> pl.DataFrame:
-    shares = {name: [0.7 + 0.01 * k] * len(x) for k, name in enumerate(st._POINTS)}
+    shares = {name: [0.7 + 0.01 * k] * len(x) for k, name in enumerate(st.CDF_COLUMNS)}
     return pl.DataFrame(
         {"data": data, "figure": figure, "series": series, "x": x, "rmse": y, **shares}
     )
@@ -92,7 +92,7 @@ def test_curves_that_overlap(apart: float, verdict: str) -> None:
 
 def by_t(shares: list[float]) -> pl.DataFrame:
     frame = curve("ml-100k", "5b", "PDP-PMF", T, [1.0] * len(T))
-    return frame.with_columns(**{name: pl.Series(shares) for name in st._POINTS})
+    return frame.with_columns(**{name: pl.Series(shares) for name in st.CDF_COLUMNS})
 
 
 def test_the_best_t_and_what_it_gains() -> None:

@@ -1,4 +1,4 @@
-"""One moment of the database: every record goes with the revision and the hashes of its own."""
+"""Snapshots of the database: every record goes with the revision and the hashes of its own."""
 
 from discreet.data.ratings import Ratings
 from discreet.database import own_ratings
@@ -14,10 +14,10 @@ def test_a_record_s_revision_is_that_of_its_rating(database: Database, small: Ra
         own_ratings.remove(connection, "u7", "100")
         own_ratings.put(connection, "u1", "129", 5.0, 1.0)
         own_ratings.put(connection, "u10", "100", 2.0, 0.3)
-    moment = read_snapshot(database, declared)
-    data = moment.ratings
+    snapshot = read_snapshot(database, declared)
+    data = snapshot.ratings
     assert data.timestamp is None  # a revision is random: it is no time
-    columns = (data.users.take(data.user), data.items.take(data.item), moment.revisions.tolist())
+    columns = (data.users.take(data.user), data.items.take(data.item), snapshot.revisions.tolist())
     with database.reading() as connection:
         parts = own_ratings.everybody(connection)
         known = {(who, what): revision for part in parts for who, what, _, _, revision in part}
@@ -27,11 +27,11 @@ def test_a_record_s_revision_is_that_of_its_rating(database: Database, small: Ra
 
 def test_a_record_s_hashes_are_those_its_owner_is_shown(database: Database, small: Ratings) -> None:
     declared = filled(database, small)
-    moment = read_snapshot(database, declared)
-    data = moment.ratings
+    snapshot = read_snapshot(database, declared)
+    data = snapshot.ratings
     mine = data.user == data.users.rows(["u3"])[0]
     items = data.items.take(data.item[mine])
     with database.reading() as connection:
         expected = hashes_of_one(connection, "u3", items)
-    for own, column in zip(expected, moment.hashes, strict=True):
+    for own, column in zip(expected, snapshot.hashes, strict=True):
         assert (own == column[mine]).all()

@@ -46,7 +46,7 @@ def just_below(exact: Any) -> float:
 
 
 @pytest.mark.parametrize(
-    ("computed", "exact", "lo", "hi", "units"),
+    ("computed", "exact", "lo", "hi", "ulps"),
     [
         (np.exp, mp.exp, -40, 0, 4),
         (np.expm1, mp.expm1, -100, -1e-9, 4),
@@ -57,9 +57,9 @@ def just_below(exact: Any) -> float:
     ],
 )
 def test_functions_err_by_no_more_than_is_assumed(
-    computed: Callable[[Any], Any], exact: Callable[[Any], Any], lo: float, hi: float, units: int
+    computed: Callable[[Any], Any], exact: Callable[[Any], Any], lo: float, hi: float, ulps: int
 ) -> None:
-    """#what-is-assumed, measured on this machine at 500 points, in units of the last place."""
+    """#what-is-assumed, measured on this machine at 500 points, in ulps."""
     rng = np.random.default_rng(0)
     x = rng.uniform(lo, hi, 500)
     found = [
@@ -67,33 +67,33 @@ def test_functions_err_by_no_more_than_is_assumed(
     ]
     for point, value in zip(x, found, strict=True):
         true = exact(mp.mpf(float(point)))
-        assert abs(mp.mpf(value) / true - 1) <= units * mp.mpf(2) ** -52
+        assert abs(mp.mpf(value) / true - 1) <= ulps * mp.mpf(2) ** -52
 
 
 @given(LEVELS, LEVELS, st.integers(1, ONE_VOTE))
-def test_a_weight_is_never_above_its_level_s_share(epsilon: float, t: float, unit: int) -> None:
+def test_a_weight_is_never_above_its_level_s_share(epsilon: float, t: float, step: int) -> None:
     """#weights: W <= N min(1, eps/t), also where eps lies just below a multiple of t/N."""
-    close = just_below(mp.mpf(unit) * mp.mpf(t) / ONE_VOTE)
+    close = just_below(mp.mpf(step) * mp.mpf(t) / ONE_VOTE)
     for level in (epsilon, close, t, math.nextafter(t, 0.0)):
-        units = int(weigh(np.array([level]), t)[0])
-        assert Fraction(units, ONE_VOTE) <= min(Fraction(1), Fraction(level) / Fraction(t))
+        weight = int(weigh(np.array([level]), t)[0])
+        assert Fraction(weight, ONE_VOTE) <= min(Fraction(1), Fraction(level) / Fraction(t))
     assert weigh(np.array([t]), t)[0] == ONE_VOTE
 
 
 @given(st.integers(1, 40), st.integers(1, ONE_VOTE), st.floats(0.01, 50), st.sampled_from([1, 2]))
-def test_a_person_s_units_never_exceed_the_person_s_weight(
-    n: int, unit: int, t: float, norm: int
+def test_a_person_s_weights_never_exceed_the_person_s_share(
+    n: int, step: int, t: float, norm: int
 ) -> None:
     """#people: n W <= N V omega, or n W^2 <= (N V omega)^2, as integers."""
     votes = 256 if norm == 1 else 16
     # A level for which N V omega/n^(1/norm) lies just below a whole number.
-    ratio = mp.mpf(unit) * mp.root(n, norm) / ONE_VOTE / votes
+    ratio = mp.mpf(step) * mp.root(n, norm) / ONE_VOTE / votes
     level = just_below(min(ratio, mp.mpf(1)) * mp.mpf(t))
     ratings = random_ratings(1, n, n, seed=0)
     omega = np.minimum(1.0, np.full(n, level) / t)
-    units = share_among_own(ratings, omega, votes, norm)
+    weights = share_among_own(ratings, omega, votes, norm)
     exact = votes * ONE_VOTE * min(Fraction(1), Fraction(level) / Fraction(t))
-    assert sum(int(u) ** norm for u in units) <= exact**norm
+    assert sum(int(w) ** norm for w in weights) <= exact**norm
 
 
 def inclusions(t: float) -> tuple[list[int], list[float]]:
@@ -178,8 +178,8 @@ def test_noise_on_a_grid_is_as_near_to_rounded_noise_as_is_claimed(deviations: f
     x = mp.floor(deviations * sigma)
     rounded = tail((x - 0.5) / sigma) - tail((x + 0.5) / sigma)
     discrete = mp.exp(-(x**2) / 2 / sigma**2) / mp.sqrt(2 * mp.pi) / sigma
-    unit, hair = 1 / (24 * sigma**2), 1 + mp.mpf(1e-6)
-    assert -(mp.mpf(deviations) ** 2) * unit * hair <= mp.log(discrete / rounded) <= unit * hair
+    least, hair = 1 / (24 * sigma**2), 1 + mp.mpf(1e-6)
+    assert -(mp.mpf(deviations) ** 2) * least * hair <= mp.log(discrete / rounded) <= least * hair
     assert accounting.grid_loss(1, 18_200) <= GRID_EPSILON / 2 < accounting.grid_loss(1, 18_100)
 
 
@@ -190,8 +190,8 @@ def test_what_is_set_aside_for_the_grid_covers_it() -> None:
     assert mp.exp(LARGEST_EPSILON) * fixedpoint.MOST_NUMBERS * beyond <= GRID_DELTA / 1000
     assert mp.exp(LARGEST_EPSILON + 16) * fixedpoint.MOST_NUMBERS * beyond > GRID_DELTA
     rounds, of_person = Fraction(1, 2), Fraction(3, 8) * Fraction(1, 2)
-    assert rounds + of_person < Fraction(accounting._GRID_SHARE)
-    assert mp.expm1(accounting._GRID_SHARE * GRID_EPSILON / GRID_TAIL) <= mp.mpf(2) ** -32
+    assert rounds + of_person < Fraction(fixedpoint.GRID_SHARE)
+    assert mp.expm1(fixedpoint.GRID_SHARE * GRID_EPSILON / GRID_TAIL) <= mp.mpf(2) ** -32
 
 
 def spends(level: float, epsilon: float, delta: float = 0.0) -> Spends:

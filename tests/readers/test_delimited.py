@@ -20,7 +20,7 @@ PLAIN = b"user,item,rating\n7,1,4.5\n-12,30,3\n"
 def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file is large, and cut into many pieces."""
     monkeypatch.setattr(delimited, "LARGE", 0)
-    monkeypatch.setattr(delimited, "_LONGEST", 48)
+    monkeypatch.setattr(delimited, "LONGEST_LINE", 48)
 
 
 def outcome(path: Path, columns: dict[str, str] | None = None) -> object:

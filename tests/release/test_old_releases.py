@@ -10,7 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ReleaseError
-from discreet.release.format import CERTIFICATE, ITEMS, MODEL, digest_of
+from discreet.release.format import CERTIFICATE, ITEMS, MODEL
+from tests.release.digests import digest_of
 
 OLD = Path(__file__).parent / "format-1"
 

@@ -44,7 +44,7 @@ def test_fold_in_is_the_ridge_regression_it_says() -> None:
 
 @pytest.mark.parametrize("block", [1, 20, 1 << 22])
 def test_top_n_is_a_sort_whatever_the_block(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.release.scoring._BLOCK", block)
+    monkeypatch.setattr("discreet.release.scoring.SCORE_BLOCK", block)
     s, rng = item_scores(items=9), np.random.default_rng(2)
     people = rng.normal(size=(5, 3))
     ptr, items = np.array([0, 2, 2, 5, 5, 5]), np.array([0, 8, 1, 2, 3])

@@ -100,7 +100,7 @@ def test_no_record_moves_the_sums_by_more_than_its_size_and_some_nearly_do() -> 
     assert found >= 0.99
 
 
-def test_the_same_search_catches_a_voice_without_its_own_size() -> None:
+def test_the_same_search_catches_a_user_vector_without_its_own_size() -> None:
     assert max(climb(without_h, seed) for seed in range(2)) > 1.05
 
 

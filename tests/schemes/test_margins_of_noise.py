@@ -185,7 +185,7 @@ def test_the_noise_of_all_rounds_costs_their_mu_and_no_more(neighbours: Neighbou
 
 @pytest.mark.parametrize("items", [1, 40, 1000])
 def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
-    """#voices: |a| + rho <= omega (X + rho), for every weight omega (1 + 2^-53)."""
+    """#contributions: |a| + rho <= omega (X + rho), for every weight omega (1 + 2^-53)."""
     data = random_ratings(1, items, items, seed=0)
     rng = np.random.default_rng(1)
     for scale in (1.0, 1e-3, 1e-6, 1e-8):
@@ -202,7 +202,7 @@ def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
 
 @pytest.mark.parametrize("d", [1, 3, 32])
 @pytest.mark.parametrize("n", [1, 50, 9000])
-def test_a_voice_and_its_products_are_as_exact_as_rho_needs(n: int, d: int) -> None:
+def test_a_user_vector_and_its_products_are_as_exact_as_rho_needs(n: int, d: int) -> None:
     """#rho: u within (d/2 + 8) 2^-53, and every product within 1 + 2^-20 steps of the exact one."""
     rng = np.random.default_rng(n)
     a = np.trunc(rng.choice([-1, 1], n) * CLIP * GRID * rng.uniform(0.2, 1, n)).astype(np.int32)
@@ -263,7 +263,7 @@ def test_a_budget_that_leaves_nothing_is_named(scheme: Chorus, level: float, mes
         scheme.fit(random_ratings(3, 4, 12, seed=0), PrivacySpec.uniform(level), seed=1)
 
 
-def test_the_smallest_delta_still_sings() -> None:
+def test_the_smallest_delta_still_pays_for_rounds() -> None:
     scheme = Chorus(delta=1e-14, factors=1, rounds=1)
     release = scheme.fit(random_ratings(9, 4, 30, seed=0), PrivacySpec.uniform(1.0), seed=1).release
     assert release.certificate.delta == 1e-14

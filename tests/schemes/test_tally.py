@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data.features import TITLE_FAMILY, encode
+from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -66,7 +67,7 @@ def test_a_weighed_record_costs_at_most_the_smaller_of_epsilon_and_t(
     weights = int(weigh(np.array([epsilon]), t)[0])
     scale = Fraction(float(np.nextafter(ONE_VOTE / t, np.inf)))
     assert Fraction(weights) / scale <= min(Fraction(epsilon), Fraction(t))
-    # And hardly less: one unit and the rounding are all that is lost.
+    # And hardly less: one step of the grid and the rounding are all that is lost.
     assert weights + 2 >= min(1.0, epsilon / t) * ONE_VOTE * (1 - 1e-12)
 
 
@@ -110,8 +111,17 @@ def test_votes_equal_their_twin(scale: tuple[float, float]) -> None:
     assert results[0].sum() == weights.sum(dtype=np.int64)
 
 
-def test_a_billion_ratings_do_not_overflow() -> None:
-    assert 10**9 * ONE_VOTE < 2**62
+@pytest.mark.parametrize("threads", [1, 2])
+def test_votes_of_more_than_a_billion_ratings_add_up_exactly(threads: int) -> None:
+    """docs/proofs/margins.md#integer-sums, by fewer records of larger weights."""
+    count, largest = 1 << 19, int(np.iinfo(np.int32).max)
+    assert count * largest > 10**9 * ONE_VOTE
+    ptr = np.arange(count + 1)
+    users, items, item = Ids.of(ptr[:-1], "user"), Ids.of([1], "item"), np.zeros(count, np.int32)
+    stars = np.tile([1.0, 5.0], count // 2)
+    ratings = Ratings(users, items, ptr, item, stars, None, None, RatingScale(1, 5))
+    votes = count_votes(ratings, np.full(count, largest, np.int32), Compute(threads))
+    assert votes.tolist() == [[count // 2 * largest]] * 2
 
 
 def silent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, float]]:
@@ -223,7 +233,7 @@ def test_no_vote_at_all_still_has_an_answer() -> None:
 
 
 @pytest.mark.parametrize("scale", [(0, 10), (-10, 10), (0.5, 5)])
-def test_another_scale_changes_only_the_units(scale: tuple[float, float], small: Ratings) -> None:
+def test_another_scale_changes_only_the_numbers(scale: tuple[float, float], small: Ratings) -> None:
     """Ratings moved and stretched to another scale give predictions moved and stretched alike."""
     lo, hi = scale
     frame = small.to_frame().with_columns(

@@ -220,10 +220,10 @@ def history(
                     own_ratings.remove(connection, "u1", item)
                 else:
                     own_ratings.put(connection, "u1", item, 4.0, level)
-        moment = read_snapshot(sqlite, declared)
-        scheme = operate.declared_scheme(declared, moment.items)
-        spec, data = scheme.prepare(moment.ratings, offered(declared))
-        allowed = scheme.allowances(data, spec, moment.standing.spends)
+        snapshot = read_snapshot(sqlite, declared)
+        scheme = operate.declared_scheme(declared, snapshot.items)
+        spec, data = scheme.prepare(snapshot.ratings, offered(declared))
+        allowed = scheme.allowances(data, spec, snapshot.standing.spends)
         mine = data.user == data.users.values.to_list().index("u1")
         ids = [str(data.items.values[int(item)]) for item in data.item[mine]]
         before = record()

@@ -32,7 +32,7 @@ WAITING = sa.text(
 
 def somebody_waits(database: Database) -> bool:
     if database.sqlite:
-        return bool(database._turn._waiting)  # type: ignore[union-attr]
+        return database.waiting_writers > 0
     with database.reading() as connection:
         return bool(connection.scalar(WAITING))
 

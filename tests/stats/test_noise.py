@@ -35,13 +35,13 @@ def test_lengths_follow_a_gamma_distribution(seed: int | None, d: int) -> None:
 @pytest.mark.parametrize("d", [2, 5])
 def test_directions_are_uniform(seed: int | None, d: int) -> None:
     eta = Randomness(seed).spherical(40_000, d, 1.0)
-    unit = eta / np.linalg.norm(eta, axis=1, keepdims=True)
+    direction = eta / np.linalg.norm(eta, axis=1, keepdims=True)
     # One coordinate of a uniform direction: x^2 ~ Beta(1/2, (d-1)/2), with either sign.
     for a in range(d):
-        assert stats.kstest(unit[:, a] ** 2, stats.beta(0.5, (d - 1) / 2).cdf).pvalue > 1e-6
-        assert stats.binomtest(int((unit[:, a] > 0).sum()), len(unit)).pvalue > 1e-6
-    correlation = np.corrcoef(unit.T)[~np.eye(d, dtype=bool)]
-    assert np.abs(correlation).max() < 5 / np.sqrt(len(unit))
+        assert stats.kstest(direction[:, a] ** 2, stats.beta(0.5, (d - 1) / 2).cdf).pvalue > 1e-6
+        assert stats.binomtest(int((direction[:, a] > 0).sum()), len(direction)).pvalue > 1e-6
+    correlation = np.corrcoef(direction.T)[~np.eye(d, dtype=bool)]
+    assert np.abs(correlation).max() < 5 / np.sqrt(len(direction))
 
 
 def test_a_seed_repeats_and_its_absence_does_not() -> None:

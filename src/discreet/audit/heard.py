@@ -63,7 +63,7 @@ class CopiedRuns:
 
 
 def distance(one: list[Draw], other: list[Draw]) -> float:
-    """How far apart exact sums are, in units of the noise: L1 and L2 parts added."""
+    """How far apart exact sums are, in scales of the noise: L1 and L2 parts added."""
     pure, squares = 0.0, 0.0
     for x, y in zip(one, other, strict=True):
         moved = np.abs(x.exact - y.exact) / x.scale
@@ -144,7 +144,7 @@ class ReplayedRuns:
 
 
 def _along(draw: Draw, difference: Array) -> float:
-    """Noisy numbers projected on what exact sums differ by, in units of the noise."""
+    """Noisy numbers projected on what exact sums differ by, in scales of the noise."""
     size = float(np.sqrt((difference.astype(np.float64) ** 2).sum()))
     return float((draw.noisy * (difference / max(size, 1.0))).sum()) / draw.scale
 

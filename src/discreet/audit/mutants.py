@@ -38,8 +38,8 @@ class Mutant:
         return broken(self.game, self.name, self.patch())
 
 
-_SUNG = partial(chorus.placed_game, "at")
-_SUNG_BY_ONE = partial(chorus.placed_game, "at", unit="person")
+_ROUNDS = partial(chorus.placed_game, "at")
+_PERSON_ROUNDS = partial(chorus.placed_game, "at", unit="person")
 
 
 def _counted(place: int, unit: str = "rating") -> Game:
@@ -52,13 +52,13 @@ def _coins() -> Game:
 
 
 MUTANTS: tuple[Mutant, ...] = (
-    Mutant("no h^2", broken_rounds.no_squares, _SUNG, usual=True),
-    Mutant("no self-normalisation", broken_rounds.no_normalisation, _SUNG, usual=True),
-    Mutant("no clipping", broken_rounds.no_clipping, _SUNG),
-    Mutant("rounds' noise times 0.8", broken_rounds.quiet_rounds, _SUNG, usual=True),
-    Mutant("noise times 0.8, person", broken_rounds.quiet_person, _SUNG_BY_ONE, usual=True),
-    Mutant("every round spends all", broken_rounds.every_round_whole, _SUNG),
-    Mutant("same noise in all rounds", broken_rounds.same_noise_every_round, _SUNG),
+    Mutant("no h^2", broken_rounds.no_squares, _ROUNDS, usual=True),
+    Mutant("no self-normalisation", broken_rounds.no_normalisation, _ROUNDS, usual=True),
+    Mutant("no clipping", broken_rounds.no_clipping, _ROUNDS),
+    Mutant("rounds' noise times 0.8", broken_rounds.quiet_rounds, _ROUNDS, usual=True),
+    Mutant("noise times 0.8, person", broken_rounds.quiet_person, _PERSON_ROUNDS, usual=True),
+    Mutant("every round spends all", broken_rounds.every_round_whole, _ROUNDS),
+    Mutant("same noise in all rounds", broken_rounds.same_noise_every_round, _ROUNDS),
     Mutant(
         "rounds blind to levels",
         broken_rounds.level_blind_rounds,
@@ -73,7 +73,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant("delta forgotten", broken_rounds.delta_forgotten, chorus.raised_game),
     Mutant("auto by exact counts", broken_rounds.exact_probe, replays.auto_game),
-    Mutant("person's weight undivided", broken_votes.undivided, _SUNG_BY_ONE),
+    Mutant("person's weight undivided", broken_votes.undivided, _PERSON_ROUNDS),
     Mutant("person's votes undivided", broken_votes.undivided, partial(_counted, 1, "person")),
     Mutant("person's largest level", broken_votes.largest_level, replays.outside_game),
     Mutant("level after filter", broken_votes.filter_first, replays.outside_game, usual=True),
@@ -103,7 +103,9 @@ MUTANTS: tuple[Mutant, ...] = (
         partial(over_time.sampled_game, share=1.0),
     ),
     Mutant("forgetful database", broken_votes.forgetful_database, over_time.database_game),
-    Mutant("missing rho", broken_rounds.no_margin, _SUNG, caught_by="tests/audit/test_mutants.py"),
+    Mutant(
+        "missing rho", broken_rounds.no_margin, _ROUNDS, caught_by="tests/audit/test_mutants.py"
+    ),
     Mutant(
         "weights rounded up",
         broken_votes.rounded_up,

@@ -20,7 +20,7 @@ from discreet.privacy.personalise import inclusion_probability
 from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
 
-_CODES = {"printed": tiny.PRINTED, "stated": tiny.STATED, "repaired": tiny.REPAIRED}
+VARIANT_CODES = {"printed": tiny.PRINTED, "stated": tiny.STATED, "repaired": tiny.REPAIRED}
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class PaperRuns:
             table.item,
             table.rating.astype(np.float64) - centre,
             inclusion_probability(levels_of(table), self.t),
-            _CODES[self.variant],
+            VARIANT_CODES[self.variant],
             self.gamma,
             self.lambda_u,
             self.ridge,

@@ -55,7 +55,7 @@ def starts(
     instead: float | None = None,
     items: int = MOST_ITEMS,
 ) -> list[Person]:
-    """Where a search begins: one voice of full length, one that all but cancels, one at random.
+    """Where a search begins: user vectors of full length, all but cancelling, and at random.
 
     What is attacked has `level`, other ratings `top`.
     """

@@ -244,8 +244,8 @@ def _fill(database: Database, declared: Declaration, address: str) -> None:
     with show.progress_bar() as progress:
         add_items(database, club.items)
         add_ratings(database, declared, members, progress=progress)
-        entry, moment = publish(database, declared, progress=progress)
-    assess(database, declared, moment, entry.number)
+        entry, snapshot = publish(database, declared, progress=progress)
+    assess(database, declared, snapshot, entry.number)
     with database.writing() as connection:
         person = people.issue(connection, people.Role.PERSON, DEMO_PERSON)
         operator = people.issue(connection, people.Role.OPERATOR)

@@ -20,7 +20,11 @@ REQUIRED = COLUMNS[:3]
 
 
 class Where(NamedTuple):
-    """Names the place of a bad value, for its owner."""
+    """Tells the owner of a table where in it a bad value stands.
+
+    >>> Where(pl.Series(["ann", "bob"]), pl.Series([7, 9]))(1)
+    "at row 2 (user 'bob', item 9)"
+    """
 
     users: pl.Series
     items: pl.Series
@@ -28,12 +32,12 @@ class Where(NamedTuple):
     """Whether integers stand for their texts."""
 
     def __call__(self, row: int) -> str:
-        """A row in words; rows are counted from one."""
+        """The place of a row in words; the first row has number one."""
         user, item = (str(s[row]) if self.text else s[row] for s in (self.users, self.items))
         return f"at row {row + 1} (user {user!r}, item {item!r})"
 
     def of(self, chosen: NDArray[np.bool_]) -> Where:
-        """Of these rows alone."""
+        """The same for the rows where `chosen` is true, which then are counted anew."""
         rows = pl.Series(chosen)
         return self._replace(users=self.users.filter(rows), items=self.items.filter(rows))
 
@@ -64,7 +68,11 @@ def _pandas_column(column: Any) -> pl.Series:
 
 
 def choose_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
-    """The table's name of each of our columns that it has, or must have."""
+    """How the table calls each of our columns: those that it must have, and those that it has.
+
+    >>> choose_columns(["customer", "item", "rating"], {"user": "customer"})
+    {'user': 'customer', 'item': 'item', 'rating': 'rating'}
+    """
     for ours in columns:
         require_choice("a mapped column", ours, COLUMNS)
     chosen = {c: columns.get(c, c) for c in COLUMNS if c in columns or c in names}
@@ -98,7 +106,7 @@ def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
 
 
 def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.floating[Any]]:
-    """Ratings, every one within the scale: in 32 bits if these hold them, as stars and halves."""
+    """The rating column, every value within the scale; in 32 bits where these hold all of them."""
     given = numbers(column, "rating", where)
     compact, within, exact = narrowed(column_parts(given), scale.lo, scale.hi, thread_count(None))
     if within and exact:
@@ -114,7 +122,10 @@ def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.f
 
 
 def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
-    """Levels; a missing one stays NaN, for the specification to fill in its default or refuse."""
+    """The epsilon column: every rating's privacy level, finite and above zero.
+
+    A missing one stays NaN: the specification fills in its default, or refuses.
+    """
     if column.null_count() == 0:
         present = numbers(column, "epsilon", where).cast(pl.Float64)
         values, given = present.to_numpy(writable=True), None
@@ -133,7 +144,7 @@ def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
 
 
 def timestamps(column: pl.Series, where: Where) -> NDArray[np.int64]:
-    """Seconds, from numbers, dates or ISO text."""
+    """The time column in seconds since 1970, from numbers, dates or ISO text."""
     if column.dtype == pl.Date or isinstance(column.dtype, pl.Datetime):
         column = column.dt.epoch("s")
     if column.dtype == pl.String:

@@ -1,4 +1,4 @@
-"""CSR: a sparse matrix of ratings by compressed rows, as every kernel takes it."""
+"""CSR: ratings as a sparse matrix in compressed sparse rows, as every kernel takes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from discreet.kernels.threads import thread_count
 
 
 class CSR(NamedTuple):
-    """Records sorted by row, then column: those of row i are ptr[i]..ptr[i+1]."""
+    """A sparse matrix whose stored values are sorted by row, then column.
+
+    Row i has the values[ptr[i]:ptr[i+1]] in the columns cols[ptr[i]:ptr[i+1]].
+
+    >>> ratings = CSR(np.array([0, 2, 1], np.int32), np.array([5.0, 3, 4]), np.array([0, 2, 3]))
+    >>> ratings.rows.tolist(), ratings.transposed(3).values.tolist()
+    ([0, 0, 1], [5.0, 4.0, 3.0])
+    """
 
     cols: NDArray[np.int32]
     values: Array
@@ -22,10 +29,10 @@ class CSR(NamedTuple):
 
     @property
     def rows(self) -> NDArray[np.int32]:
-        """The row of each record, made anew every time."""
+        """The row number of each stored value, computed anew at every call."""
         return rows_of(self.ptr, thread_count(None))
 
     def transposed(self, columns: int) -> CSR:
-        """The same records by column, then row, of a matrix with so many columns."""
+        """The transposed matrix, of which this one has so many columns."""
         found = transpose(self.ptr, self.cols, self.values, columns, thread_count(None))
         return CSR(*map(read_only, found))

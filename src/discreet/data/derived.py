@@ -1,4 +1,8 @@
-"""Names of item columns that look derived from ratings: public words in, a judgement out."""
+"""Which item columns look computed from ratings, judged by their names alone.
+
+An item table is published as it is. A column such as the mean rating would publish the ratings
+without any noise, so one whose name suggests that needs somebody to vouch for it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ OPINIONS = {
     "satisfaction", "sentiment", "popular", "popularity", "trending", "bestseller", "bestsellers",
     "bestselling", "hype",
 }  # fmt: skip
-"""What people think of an item."""
+"""Words for what people think of an item."""
 DEEDS = {
     "sales", "sold", "purchases", "purchased", "bought", "orders", "ordered", "views", "viewed",
     "viewers", "viewership", "plays", "played", "listens", "listeners", "downloads", "downloaded",
@@ -21,7 +25,7 @@ DEEDS = {
     "interactions", "visits", "visitors", "buyers", "revenue", "engagement", "playtime",
     "circulation",
 }  # fmt: skip
-"""What people did with an item."""
+"""Words for what people did with an item."""
 STATISTICS = {
     "average", "averages", "averaged", "avg", "mean", "median", "stddev", "std", "variance",
 }  # fmt: skip

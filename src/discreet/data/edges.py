@@ -1,7 +1,7 @@
-"""Edges: what the owner is told where a ratings table meets an item table.
+"""Checks where a ratings table meets an item table, and what their owner is told of them.
 
-All of it is computed from the ratings outside any mechanism. It is secret, and for their owner
-alone: errors and words at the edge, never part of a release, and nothing is decided by it.
+All of it is computed from the ratings without noise. It is secret, and for their owner alone:
+errors and words when tables are read, never part of a release, and nothing is decided by it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PerItem(NamedTuple):
 
 
 class Table(Protocol):
-    """A ratings table as its owner reads it, wherever it is kept."""
+    """What these checks need of a ratings table, be it in memory, on disk or in a cluster."""
 
     @property
     def items(self) -> Ids:
@@ -60,7 +60,11 @@ class Table(Protocol):
 
 
 class Match(NamedTuple):
-    """How many ratings are of items in the catalogue, and of others: secret."""
+    """How many ratings are of items in the catalogue, and how many are not: secret.
+
+    >>> print(Match(inside=98, outside=2))
+    2 of 100 ratings are of items outside the catalogue: nothing is learned from them.
+    """
 
     inside: int
     outside: int
@@ -85,7 +89,7 @@ class Match(NamedTuple):
 
     @property
     def examples(self) -> str:
-        """Ids of both kinds, and in what they differ."""
+        """Some ids of either table, and in what their spelling differs."""
         told = (
             f"In the ratings but not in the catalogue: {', '.join(map(repr, self.strangers))}; "
             f"in the catalogue: {', '.join(map(repr, self.known))}."

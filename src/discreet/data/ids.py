@@ -24,7 +24,7 @@ def id_series(values: Any, what: str) -> pl.Series:
 
 
 def id_column(values: Any, what: str) -> pl.Series:
-    """Ids as they come: integers of 64 bits with a sign, or fewer, or strings."""
+    """A column of ids in the type that it has: integers of at most 64 bits, or strings."""
     if isinstance(values, str | int):
         raise DataError(f"{what} ids must come in a list: got {values!r}; write [{values!r}]")
     try:
@@ -163,7 +163,10 @@ class Ids:
 
 
 class Keys(NamedTuple):
-    """A column of ids as integers in the order of the ids."""
+    """A column of ids as sortable integers: comparing two keys compares the two ids.
+
+    Integer ids that are dense enough are their own keys; all others are numbered first.
+    """
 
     column: Column
     what: str

@@ -17,7 +17,9 @@ _OF_PEOPLE = {"user", "person", "epsilon"}
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """A public item table: ids in canonical order and any of title, year, genres, numbers.
+    """The public catalogue: the items that can be recommended, and what is known of each.
+
+    Title, year and genres are used by name, other columns by their type. All of it is published.
 
     >>> items = Items.from_frame(pl.DataFrame({"item": [2, 1], "title": ["B", "A"]}))
     >>> items.titles([1, 2, 3])

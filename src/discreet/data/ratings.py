@@ -1,4 +1,4 @@
-"""Ratings: the validated table, with external ids, in both orders the kernels need."""
+"""Ratings: the checked table of who rated what, by user and by item, with external ids."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ T_any = TypeVar("T_any", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """At most one record per user and item, sorted by user, then item; build it by `from_frame`.
+    """A table of ratings, at most one for each user and item; build it by `from_frame`.
 
-    The ids and the arrays are secret, like all ratings; only the scale is public.
+    It is stored by user, then item, as compressed sparse rows; `by_item` has the other order. The
+    ids and the arrays are secret, like all ratings; only the scale is public.
 
     >>> frame = pl.DataFrame({"user": ["ann", "bob"], "item": [7, 7], "rating": [4, 5]})
     >>> len(Ratings.from_frame(frame))
@@ -137,22 +138,22 @@ class Ratings:
 
     @cached_property
     def user(self) -> NDArray[np.int32]:
-        """Whose record each one is."""
+        """The row number of each record's user."""
         return read_only(self.by_user.rows)
 
     @property
     def by_user(self) -> CSR:
-        """The records by user, then item."""
+        """The ratings as a sparse matrix with a row for each user."""
         return CSR(self.item, self.rating, self.ptr)
 
     @cached_property
     def by_item(self) -> CSR:
-        """The records by item, then user."""
+        """The ratings as a sparse matrix with a row for each item."""
         return self.by_user.transposed(len(self.items))
 
     @property
     def per_item(self) -> PerItem:
-        """How often each item was rated, and the sum of its ratings: for the owner at the edge."""
+        """How often each item was rated, and the sum of its ratings: secret, for the owner."""
         counts = np.bincount(self.item, minlength=len(self.items))
         sums = np.bincount(self.item, weights=self.rating, minlength=len(self.items))
         return PerItem(self.items, counts, sums.astype(np.float64))
@@ -189,11 +190,14 @@ class Ratings:
 
     @property
     def has_levels(self) -> bool:
-        """Whether the table has levels of its own."""
+        """Whether the table has an epsilon column: a privacy level for every rating."""
         return self.epsilon is not None
 
     def over(self, catalogue: Ids) -> OverCatalogue:
-        """All records, to be counted over a public catalogue."""
+        """The same table as a source whose items are those of a public catalogue.
+
+        Records of other items are still there: their levels may count for their owners.
+        """
         return OverCatalogue(self, catalogue)
 
     def with_items(self, catalogue: Ids) -> Ratings:
@@ -211,7 +215,7 @@ class Ratings:
         return moved._taken(np.lexsort((moved.item, moved.user)), moved.ptr)
 
     def map_parts(self, prepare: Callable[[Ratings], T]) -> OnePart[T]:
-        """The table as one set of people."""
+        """Prepare the whole table at once: in memory there is one part. See `RatingsSource`."""
         return OnePart(prepare(self))
 
     def to_frame(self) -> pl.DataFrame:

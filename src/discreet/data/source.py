@@ -1,4 +1,8 @@
-"""Where ratings are, as a mechanism sees it: it may ask for integer sums over people, no more."""
+"""A source of ratings, in memory or elsewhere: a mechanism may ask it for integer sums, no more.
+
+People are divided into parts, each person's ratings in one. Every part computes an array of
+integers, and these are added up: in integers the sum does not depend on how many parts there are.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +22,17 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Parts(Protocol[T_co]):
-    """What was prepared from the ratings of sets of people; nobody is in two of them."""
+    """What was prepared from each part of the ratings; no person is in two parts."""
 
     def sum(self, contribution: Callable[[T_co], Integers], shape: tuple[int, ...]) -> Integers:
-        """The sum of all sets' contributions: integers, so it does not depend on the sets."""
+        """Add up what every part contributes: integer arrays of this shape."""
         ...
 
 
 class RatingsSource(Protocol):
-    """Ratings in memory, on disk or in a cluster, in sets of people.
+    """Ratings in memory, on disk or in a cluster, divided into parts by person.
 
-    A person's ratings are all in one set. Where a table is in memory there is one set, the table.
+    Where a table is in memory there is one part, the table.
     """
 
     @property
@@ -43,36 +47,43 @@ class RatingsSource(Protocol):
 
     @property
     def has_levels(self) -> bool:
-        """Whether the table has levels of its own, which people chose."""
+        """Whether the table has an epsilon column, with levels that people chose."""
         ...
 
     def over(self, catalogue: Ids) -> RatingsSource:
-        """The same, to be counted over a public catalogue.
+        """The same ratings, to be counted over a public catalogue.
 
-        Records of other items stay in the sets: what levels they have may count for their owners.
+        Records of other items stay in the parts: what levels they have may count for their owners.
         """
         ...
 
     def map_parts(self, prepare: Callable[[Ratings], T]) -> Parts[T]:
-        """Prepare every set, all records of its people; whether results are kept or made anew each
-        time is the source's."""
+        """Apply `prepare` to every part.
+
+        Whether its results are kept, or computed anew for every sum, is the source's choice.
+        """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class OnePart(Generic[T]):
-    """One set, in memory."""
+    """Ratings in memory: one part, whose contribution is the sum.
+
+    >>> import numpy as np
+    >>> OnePart(3).sum(lambda state: np.array([state, 2 * state]), (2,)).tolist()
+    [3, 6]
+    """
 
     state: T
 
     def sum(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
-        """The contribution of the only set."""
+        """What the only part contributes."""
         return contribution(self.state).reshape(shape)
 
 
 @dataclass(frozen=True, eq=False)
 class OverCatalogue:
-    """A table in memory whose records are counted over a public catalogue."""
+    """A table in memory as a source whose items are those of a public catalogue."""
 
     table: Ratings
     items: Ids
@@ -84,13 +95,13 @@ class OverCatalogue:
 
     @property
     def has_levels(self) -> bool:
-        """Whether the table has levels of its own."""
+        """Whether the table has an epsilon column."""
         return self.table.has_levels
 
     def over(self, catalogue: Ids) -> OverCatalogue:
-        """The same over another catalogue."""
+        """The same table over another catalogue."""
         return replace(self, items=catalogue)
 
     def map_parts(self, prepare: Callable[[Ratings], T]) -> OnePart[T]:
-        """The whole table as one set of people."""
+        """Prepare the whole table, also its records of items outside the catalogue."""
         return OnePart(prepare(self.table))

@@ -1,4 +1,4 @@
-"""The catalogue: public items and what is publicly known of each, never taken from ratings."""
+"""The catalogue in the database: public items, and what is known of each without the ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections: SQLite by default, PostgreSQL by URL; readers see one moment, writers queue."""
+"""Connections: SQLite by default, PostgreSQL by URL; readers see one snapshot, writers queue."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_WAITING = 16
 
 
 class Lock(IntEnum):
-    """What must not happen twice at once; PostgreSQL knows a lock by an arbitrary number."""
+    """What only one transaction does at a time; PostgreSQL knows a lock by an arbitrary number."""
 
     BEGINNING = 0x64697363
     """Of a database: its tables and its declaration."""
@@ -64,12 +64,16 @@ def one_at_a_time(
 
 
 def now() -> int:
-    """The time as it is stored."""
+    """The time as it is stored: milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 def utc_time(at: int) -> str:
-    """A stored time for people to read."""
+    """A stored time for people to read.
+
+    >>> utc_time(0)
+    '1 Jan 1970, 00:00 UTC'
+    """
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%-d %b %Y, %H:%M UTC")
 
 
@@ -85,7 +89,7 @@ class Database:
         self.sqlite = self.url.get_backend_name() == "sqlite"
         self._engine: Engine | None = None
         # SQLite lets one write at a time; waiting in line here is fairer than its own polling.
-        self._turn = _Line() if self.sqlite else nullcontext()
+        self._turn = _Line() if self.sqlite else None
 
     def __repr__(self) -> str:
         # A password may also stand in a URL's query: only what names the database is shown.
@@ -96,6 +100,11 @@ class Database:
     def exists(self) -> bool:
         """Whether there is a file; of a server we only learn by asking."""
         return not self.sqlite or Path(self.url.database or "").is_file()
+
+    @property
+    def waiting_writers(self) -> int:
+        """How many threads wait for their turn to write to SQLite; a server has its own queue."""
+        return 0 if self._turn is None else self._turn.waiting
 
     @property
     def engine(self) -> Engine:
@@ -133,7 +142,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one moment, whatever is written meanwhile."""
+        """A transaction that reads one consistent snapshot, whatever is written meanwhile."""
         with self._connected() as connection:
             options: dict[str, Any] = {"writing": False}
             if not self.sqlite:
@@ -155,7 +164,7 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """A transaction that is durable when the block ends, or leaves no trace."""
         with (
-            self._turn,
+            self._turn or nullcontext(),
             self._connected() as connection,
             connection.execution_options(writing=True).begin(),
         ):
@@ -180,19 +189,19 @@ class Database:
 
 
 class _Line:
-    """One at a time, the others waiting in line, which must not grow too long."""
+    """A lock whose queue has a limit: who comes when it is full is refused."""
 
     def __init__(self) -> None:
-        self._lock, self._waiting = threading.Lock(), 0
+        self._lock, self.waiting = threading.Lock(), 0
 
     def __enter__(self) -> None:
-        if self._waiting >= MOST_WAITING:
+        if self.waiting >= MOST_WAITING:
             raise BusyError("too many are writing at the moment: try again in a second")
-        self._waiting += 1
+        self.waiting += 1
         try:
             self._lock.acquire()
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()

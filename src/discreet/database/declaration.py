@@ -1,4 +1,7 @@
-"""The declaration: what was fixed, publicly, before the first rating was given."""
+"""The declaration: scale, levels, delta and schedule, fixed before the first rating was given.
+
+The theorems assume that these do not depend on the ratings, so they cannot be changed afterwards.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ LARGEST_LEVEL = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """Scale, offered levels and scheme: public, and the same for the database's whole life.
+    """What people were promised when they came: public, and the same for the database's whole life.
 
     >>> Declaration(levels=(0.3, 0.1)).max_level
     0.3
@@ -83,7 +86,7 @@ class Declaration:
 
     @property
     def rating_scale(self) -> RatingScale:
-        """The scale as a value."""
+        """The declared scale of ratings."""
         return RatingScale(*self.scale)
 
 
@@ -132,7 +135,7 @@ def establish(
 
 
 def opened(url: str) -> tuple[Database, Declaration]:
-    """An existing database with its declaration."""
+    """Open an existing database, with its declaration."""
     database = Database(url)
     if not database.exists:
         raise DatabaseError(

@@ -1,4 +1,4 @@
-"""Erasing people, also from copies: keyed hashes of who has left lie beside a SQLite file.
+"""Erasing people, also from older copies: keyed hashes of who has left lie beside a SQLite file.
 
 A database that was restored from an older copy does not know who has left since. They are noted
 before they are erased, so that a crash in between, too, leaves nobody behind.

@@ -1,4 +1,8 @@
-"""A database's generation: beside a SQLite file, or bound to a PostgreSQL server and its time."""
+"""Detecting that a database is a copy: its generation is compared with where the database is.
+
+For SQLite that is the file beside it (`privacy.beside`); for PostgreSQL the server, its timeline,
+and the transaction that wrote the generation.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ class Server(NamedTuple):
     system: str
     """Of the cluster: another one has another, also when it was upgraded into."""
     timeline: str
-    """Another one since the cluster was recovered to a moment, or a replica took over."""
+    """Another one since the cluster was recovered to an earlier time, or a replica took over."""
     database: str
     """A copy within the cluster has another."""
     transaction: int
@@ -52,7 +56,7 @@ _WRITTEN = sa.text("SELECT xmin::text::bigint FROM settings WHERE name = :name")
 
 
 class DatabaseKeeper(Keeper[Connection]):
-    """Keeps the generation in the settings."""
+    """Keeps the generation in the table of settings, one transaction at a time."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

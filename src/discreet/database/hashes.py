@@ -1,4 +1,4 @@
-"""Pairs by their keyed hashes: how the ledger names a rating that may be gone."""
+"""Keyed hashes of pairs: how the ledger names a rating without storing who rated what."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.privacy.hashing import Hashes, pair_hashes
 
 
 def hashes_of_one(connection: Connection, person: str, items: Sequence[str] | pl.Series) -> Hashes:
-    """The hashes of one person's pairs."""
+    """How the ledger names one person's pairs with these items."""
     return pair_hashes(
         ledger_key(connection),
         pl.Series("user", [person], dtype=pl.String),

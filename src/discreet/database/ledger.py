@@ -26,7 +26,7 @@ _CHUNK = 5_000
 
 
 class ReleaseEntry(NamedTuple):
-    """One publication: public, but for the ratings that went into it."""
+    """One release as the list of releases shows it: public."""
 
     number: int
     digest: str
@@ -37,7 +37,7 @@ class ReleaseEntry(NamedTuple):
 
 
 class Spend(NamedTuple):
-    """What one pair has spent, the level it was counted at, and in which release last."""
+    """What one pair of user and item has spent, at which level, and in which release last."""
 
     level: float
     spent: float
@@ -48,7 +48,7 @@ class Spend(NamedTuple):
 
 
 class Charges(NamedTuple):
-    """What is charged to every record that was read: its pair, the costs, and which revision."""
+    """What a release charges to each record that it read: the pair, its costs, its revision."""
 
     hashes: Hashes
     costs: Costs
@@ -74,7 +74,7 @@ def files(connection: Connection, number: int) -> dict[str, bytes]:
 
 
 def all_spends(connection: Connection) -> pl.DataFrame:
-    """The whole ledger: frame h1, h2, level, spent, delta."""
+    """What all pairs have spent: a frame with the columns h1, h2, level, spent, delta."""
     query = sa.select(*(spends.c[name] for name in SPEND_COLUMNS))
     streamed = connection.execution_options(stream_results=True, yield_per=200_000)
     parts = [

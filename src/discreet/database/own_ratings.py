@@ -1,4 +1,4 @@
-"""Opinions: a person's own ratings, row by row; secret, and shown to that person alone."""
+"""Own ratings: those of one person, row by row; secret, and shown to that person alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.privacy.hashing import Hashes
 
 
 class OwnRating(NamedTuple):
-    """One rating of the person who asks."""
+    """One rating of the person who asks, with its privacy level."""
 
     item: str
     rating: float
@@ -35,7 +35,7 @@ _ONE = _OF_ONE.where(ratings.c.item == sa.bindparam("what"))
 
 
 class Level(Enum):
-    """The level of a rating that is put where there is one already."""
+    """Which privacy level a changed rating gets: the new one, the old one, or the smaller."""
 
     NEW = "the new one's"
     KEPT = "as it was chosen before"
@@ -73,7 +73,8 @@ def remove(connection: Connection, person: str, item: str) -> bool:
 def of(connection: Connection, person: str) -> list[OwnRating]:
     """All ratings of one person, latest first."""
     rows = connection.execute(_OF_ONE, {"who": person}).all()
-    return sorted((OwnRating._make(row) for row in rows), key=lambda o: (-o.changed_at, o.item))
+    found = [OwnRating._make(row) for row in rows]
+    return sorted(found, key=lambda own: (-own.changed_at, own.item))
 
 
 def values(connection: Connection, person: str) -> Sequence[Any]:
@@ -96,7 +97,7 @@ def everybody(connection: Connection, chunk: int = 100_000) -> Iterator[Sequence
 
 
 def per_item(connection: Connection) -> pl.DataFrame:
-    """How often every rated item was rated, and the sum: secret, for the operator at the edge."""
+    """How often every rated item was rated, and the sum: secret, for the operator."""
     c, f = ratings.c, sa.func
     query = sa.select(c.item, f.count(), f.sum(c.rating)).group_by(c.item)
     schema = {"item": pl.String, "count": pl.Int64, "sum": pl.Float64}

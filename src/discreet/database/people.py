@@ -1,4 +1,4 @@
-"""People and tokens: a token is random, shown once and stored as a hash alone."""
+"""People and their access tokens; a token is random, shown once and stored as a hash alone."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Bearer:
 
     @property
     def name(self) -> str:
-        """One name for everybody, also where a person is called "operator"."""
+        """A name that nobody else has, also where a person is called "operator"."""
         return f"{self.role}:{self.person}"
 
 
 def digest(token: str) -> str:
-    """A token has 256 random bits, so that one plain hash hides it."""
+    """The hash that is stored of a token: it has 256 random bits, so one plain hash hides it."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -93,7 +93,7 @@ def erased(connection: Connection, ids: Sequence[str]) -> set[str]:
 
 
 def hidden(key: str, person: str) -> str:
-    """The keyed hash of a person's id."""
+    """The keyed hash of a person's id: all that is kept of somebody who was erased."""
     return hmac.new(bytes.fromhex(key), f"person:{person}".encode(), "sha256").hexdigest()
 
 
@@ -175,7 +175,7 @@ def accesses(connection: Connection, person: str) -> list[dict[str, int | str]]:
 
 
 def joined_at(connection: Connection, person: str) -> int:
-    """When a person came."""
+    """When a person joined."""
     found = connection.scalar(sa.select(people.c.created_at).where(people.c.id == person))
     return int(found or 0)
 

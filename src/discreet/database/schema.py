@@ -1,4 +1,4 @@
-"""The tables. Times are milliseconds since 1970, UTC; ids are texts."""
+"""The tables of the database. Times are milliseconds since 1970, UTC; ids are texts."""
 
 from __future__ import annotations
 

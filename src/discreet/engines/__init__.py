@@ -1,4 +1,4 @@
-"""Engines: ratings that are not in memory, asked for the same integer sums over people."""
+"""Engines: ratings on disk or in a cluster, which answer the same integer sums, bit for bit."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def best_t(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str, str]
     rows = _by_t(means, data)
     if rows.height < 5:
         return None
-    best = [float(rows["x"][int(np.argmax(rows[name].to_numpy()))]) for name in _POINTS]
+    best = [float(rows["x"][int(np.argmax(rows[name].to_numpy()))]) for name in CDF_COLUMNS]
     near = sum(abs(t - 0.7) <= 0.1001 for t in best)
     verdict = HOLDS if near == 3 else IN_PART if near else FAILS
     return verdict, "largest at t = " + ", ".join(f"{t:g}" for t in best)
@@ -181,7 +181,7 @@ def better_than_liberal(
     at, end = (rows.filter((pl.col("x") - t).abs() < 1e-9) for t in (0.7, 1.0))
     if not (at.height and end.height):
         return None
-    gains = [100 * float(at[name][0] - end[name][0]) for name in _POINTS]
+    gains = [100 * float(at[name][0] - end[name][0]) for name in CDF_COLUMNS]
     near = all(1.7 <= gain <= 2.7 for gain in gains)
     verdict = HOLDS if near else IN_PART if min(gains) > 0 else FAILS
     return verdict, ", ".join(f"{gain:+.1f}" for gain in gains) + " points"
@@ -193,12 +193,12 @@ def little_above(means: pl.DataFrame, cdf: pl.DataFrame, data: str) -> tuple[str
     rows = _by_t(means, data).filter(pl.col("x") > 0.399)
     if rows.height < 3:
         return None
-    moved = max(100 * float(np.ptp(rows[name].to_numpy())) for name in _POINTS)
+    moved = max(100 * float(np.ptp(rows[name].to_numpy())) for name in CDF_COLUMNS)
     verdict = HOLDS if moved <= 3 else IN_PART if moved <= 6 else FAILS
     return verdict, f"by at most {moved:.1f} points"
 
 
-_POINTS = ("cdf_1", "cdf_1.5", "cdf_2")
+CDF_COLUMNS = ("cdf_1", "cdf_1.5", "cdf_2")
 Check = Callable[[pl.DataFrame, pl.DataFrame, str], tuple[str, str] | None]
 STATEMENTS: list[tuple[str, str, Check]] = [
     ("PDP-PMF's RMSE grows roughly linearly in f_c", "6.2, Figure 2", linear_in_f_c),

@@ -1,4 +1,4 @@
-"""Programs of the operator, which the service starts beside itself: import, preview, publish.
+"""The operator's programs, which the service starts beside itself: import, preview, publish.
 
 They see everybody's ratings and may train; the service does not import them.
 """

@@ -1,4 +1,7 @@
-"""Assess: what privacy costs in accuracy, on the ratings themselves; for the operator alone."""
+"""Assess a release: what privacy costs in accuracy, for the operator alone.
+
+Errors are measured on held-out ratings without noise, so they are as secret as the ratings.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from discreet.schemes.model import FactorModel
 
 GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
 NO_NOISE = 100.0
-"""A level at which there is hardly any noise."""
+"""An epsilon at which there is hardly any noise."""
 MOST_PEOPLE = 20_000
 LEAST_RATINGS = 50
 

@@ -1,4 +1,4 @@
-"""Copies: a backup that holds the ledger whole, and what to do after an older one was restored."""
+"""Backups of the database, and what must happen after an older one was restored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.privacy.lifetime import Costs
 
 
 def back_up(database: Database, target: Path) -> None:
-    """Copy a SQLite database, as of one moment, into a new file that only its owner can read."""
+    """Copy one snapshot of a SQLite database into a new file that only its owner can read."""
     if not database.sqlite:
         raise DatabaseError("PostgreSQL has its own: pg_dump --format=custom, as of one moment")
     place = target.expanduser().resolve()

@@ -1,4 +1,4 @@
-"""The database as a ledger: a release and all that it costs are recorded in one transaction."""
+"""The database as a ledger: a release and what it spends are recorded in one transaction."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ class DatabaseLedger:
 
     def record(self, data: Ratings, costs: Costs, release: Release) -> ledger.ReleaseEntry:
         """Make a release visible and write down what it costs, or leave no trace at all."""
-        moment, content = self.snapshot, release.files()
-        assert len(data) == len(costs.level) == len(moment.revisions)
-        history, named = moment.standing.history, Named.by(Release.from_files(content).certificate)
+        snapshot, content = self.snapshot, release.files()
+        assert len(data) == len(costs.level) == len(snapshot.revisions)
+        history = snapshot.standing.history
+        named = Named.by(Release.from_files(content).certificate)
         # To the second, it would tell how long training took, and so how many rated.
         published_at = now() // _MINUTE * _MINUTE
-        entry = ledger.ReleaseEntry(history.release, *named, moment.at, published_at)
-        charges = ledger.Charges(moment.hashes, costs, moment.revisions)
+        entry = ledger.ReleaseEntry(history.release, *named, snapshot.at, published_at)
+        charges = ledger.Charges(snapshot.hashes, costs, snapshot.revisions)
         with DatabaseKeeper(self.database).publication(history, entry.digest) as announced:
             ledger.record(self.database, entry, content, charges, announced)
         return entry

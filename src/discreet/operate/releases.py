@@ -1,4 +1,4 @@
-"""Publish: read one snapshot of the database, train, and record release and spends together."""
+"""Publish from the database: read one snapshot, train, record the release and what it spends."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from discreet.schemes.base import Publishing, build_scheme
 
 
 def declared_scheme(declared: Declaration, items: Items) -> Publishing:
-    """Pure, or with the delta that was declared; t is the largest level offered."""
+    """The scheme that a declaration asks for: Tally without a delta, Chorus with one."""
     kind = usual_scheme(declared.delta)
     given = {"delta": declared.delta} if declared.delta else {}
     return cast("Publishing", build_scheme(kind, items, **given))
 
 
 def preview(database: Database, declared: Declaration) -> dict[str, float]:
-    """What a publication would spend if it began now, at most: for the operator alone."""
+    """What the next publication would spend of people's budgets at most: for the operator alone."""
     snapshot = read_snapshot(database, declared)
     scheme = declared_scheme(declared, snapshot.items)
     spec, data = scheme.prepare(snapshot.ratings, offered(declared))
@@ -49,7 +49,7 @@ def publish(
     seed: int | None = None,
     progress: Progress = silent,
 ) -> tuple[ReleaseEntry, Snapshot]:
-    """Fit within every pair's lifetime budget and record the release: visible, or no trace at all.
+    """Train on the ratings that have budget left and record the release: visible, or no trace.
 
     It happens also when nothing is new: leaving it out would tell that.
     """

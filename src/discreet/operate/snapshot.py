@@ -1,4 +1,4 @@
-"""A snapshot: everything that a publication reads of the database, as of one moment; secret."""
+"""A snapshot: all that a publication reads of the database, in one transaction; secret."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLUMNS: dict[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What the database held at one moment: all of it secret but the catalogue."""
+    """What the database held when a publication began: all of it secret but the catalogue."""
 
     at: int
     items: Items
@@ -44,11 +44,11 @@ class Snapshot:
     hashes: Hashes
     """How the ledger names the pair of each record."""
     standing: Standing
-    """Where the ledger stood."""
+    """What was spent and released before."""
 
 
 def read_snapshot(database: Database, declared: Declaration) -> Snapshot:
-    """Everything that a publication needs, as of one moment."""
+    """Read everything that a publication needs in one transaction, so that it fits together."""
     at = now()
     with database.reading() as connection:
         items = catalogue.read(connection)

@@ -1,4 +1,10 @@
-"""Accounting for Gaussian noise: exact trade-off curves, rounded to the safe side."""
+"""Accounting for Gaussian noise: how much of it an (epsilon, delta) needs, rounded to be safe.
+
+A mechanism is mu-GDP (Gaussian differential privacy) if telling its results with and without a
+record apart is at least as hard as telling a normal number of mean 0 from one of mean mu. Noise of
+deviation sigma on a sum that a record moves by D is D/sigma-GDP; of several such releases the
+squares of mu add up. The functions here translate mu to (epsilon, delta) and back, exactly.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +21,7 @@ from discreet.privacy.fixedpoint import (
     GRID_DELTA,
     GRID_EPSILON,
     GRID_FACTOR,
+    GRID_SHARE,
     GRID_TAIL,
     SMALLEST_DELTA,
 )
@@ -22,13 +29,12 @@ from discreet.privacy.fixedpoint import (
 _TABLE = 2048
 _NOTHING = 1e-290
 """Below it erfc may have lost its digits: added to one tail, and the other is left out."""
-_GRID_SHARE = 0.7
-"""The share of GRID_EPSILON that noise on a grid may take; the rest is for what follows."""
 
 
 def grid_loss(numbers: int, scale: float) -> float:
-    """What `numbers` discrete Gaussians of this scale, in steps of their grid, may add to epsilon.
+    """How much drawing noise on a grid of integers, instead of real numbers, may add to epsilon.
 
+    For so many numbers, with noise of this scale in steps of the grid:
     docs/proofs/margins.md#noise-on-a-grid: (K^2 + 1)/(24 scale^2) each, K = 19.8 deviations.
     """
     return numbers * GRID_TAIL / (24 * scale**2)
@@ -57,7 +63,11 @@ def _normal_tail(x: float) -> float:
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu, rounded down, with which mu-GDP implies (epsilon, delta)-DP.
 
-    A little of both is set aside for noise on a grid, so nothing is left below 1e-7 and 1e-15.
+    The larger mu, the less noise. A little of both is set aside for noise on a grid, so nothing is
+    left below 1e-7 and 1e-15.
+
+    >>> round(gaussian_mu(1.0, 1e-6), 4)
+    0.2367
     """
     if not 0 < delta < 1:
         raise ParameterError(f"delta must be between 0 and 1: got {delta!r}")
@@ -75,7 +85,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
             high = middle
     mu = low * (1 - 1e-12)
     # The search only proposes; what is answered has passed a check that rounding cannot fool.
-    spare = (1 - _GRID_SHARE) * GRID_EPSILON
+    spare = (1 - GRID_SHARE) * GRID_EPSILON
     while mu > 0 and GRID_FACTOR * delta_at_most(mu, epsilon + spare) > delta:
         mu *= 1 - 2.0**-10
     return mu
@@ -98,7 +108,7 @@ def delta_at_most(mu: float, epsilon: float) -> float:
 
 
 def usable_mu(epsilon: float, delta: float) -> float:
-    """`gaussian_mu`, or an error where nothing is left after what is set aside."""
+    """`gaussian_mu`, or an error where an epsilon or a delta is too small for Gaussian noise."""
     if (mu := gaussian_mu(epsilon, delta)) > 0:
         return mu
     raise ParameterError(
@@ -109,7 +119,11 @@ def usable_mu(epsilon: float, delta: float) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """The least epsilon with which a mu-GDP mechanism is (epsilon, delta)-DP, at least 0."""
+    """The least epsilon with which a mu-GDP mechanism is (epsilon, delta)-DP, at least 0.
+
+    >>> round(gaussian_epsilon(1.0, 0.126937), 3)
+    1.0
+    """
     if gaussian_delta(mu, 0.0) <= delta:
         return 0.0
     low, high = 0.0, 1.0
@@ -122,7 +136,9 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def gaussian_weights(levels: NDArray[np.float64], t: float, delta: float) -> NDArray[np.float64]:
-    """min(1, mu(eps, delta) / mu(t, delta)) for every level, rounded down on a grid of levels.
+    """How much each record may count under noise that was made for a level of t, from 0 to 1.
+
+    min(1, mu(eps, delta) / mu(t, delta)) for every level eps, rounded down on a grid of levels.
 
     >>> gaussian_weights(np.array([1.0, 2.0]), 1.0, 1e-6).tolist()
     [1.0, 1.0]

@@ -26,7 +26,7 @@ from discreet.privacy.generation import Generation
 
 
 class Note(NamedTuple):
-    """What is written beside a ledger; number 0 and no digest before the first release."""
+    """What stands in a file beside a ledger: its latest release. Number 0 before the first."""
 
     generation: str
     number: int
@@ -35,7 +35,7 @@ class Note(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A note that is written, and where; nobody looks at it before it is shown."""
+    """A note that is on disk under a hidden name; nobody reads it before `show` renames it."""
 
     note: Note
     hidden: Path
@@ -48,7 +48,7 @@ Known = Mapping[int, str]
 
 
 class Beside:
-    """The notes beside one ledger; `before` is a file that older versions kept there."""
+    """The notes beside one ledger, in its folder; `before` is a file that older versions kept."""
 
     def __init__(self, ledger: Path, before: str | None = None) -> None:
         self.path = ledger.with_name(f"{ledger.name}.generation")

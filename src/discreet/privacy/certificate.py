@@ -27,7 +27,7 @@ _SEEDED = "This run was seeded: whoever knows the seed can remove the noise. It 
 
 
 class Promise(NamedTuple):
-    """What may be said of a release."""
+    """What a release promises: how far that is backed, in words, and what is assumed for it."""
 
     status: Status
     statement: str
@@ -35,7 +35,7 @@ class Promise(NamedTuple):
 
 
 class _Finding(NamedTuple):
-    """Something that happened, in words, and the best status that it leaves."""
+    """Something that happened in a run, in words, and the best status that it still allows."""
 
     words: str
     leaves: Status = Status.PROVEN
@@ -196,7 +196,16 @@ def _about_ledger(made: Provenance) -> Iterator[_Finding]:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Everything a privacy engineer needs to judge a release; all of it public."""
+    """What a release promises and why: all that a privacy engineer needs to judge it; public.
+
+    >>> from discreet.privacy.theorems import THEOREMS
+    >>> made = {"scheme": "Tally", "variant": "", "theorem": THEOREMS["tally"]}
+    >>> given = {"catalogue": Catalogue.GIVEN, "sampler": "exact"}
+    >>> str(Certificate(Provenance(**made, **given, entropy=SYSTEM_ENTROPY)).status)
+    'proven'
+    >>> str(Certificate(Provenance(**made, **given, entropy=SEEDED)).status)  # noise can be removed
+    'unproven'
+    """
 
     provenance: Provenance
     digest: str = ""
@@ -204,7 +213,7 @@ class Certificate:
 
     @cached_property
     def promise(self) -> Promise:
-        """What may be said, given all that happened."""
+        """Status, statement and assumptions, derived from all that happened."""
         return promise(self.provenance)
 
     @property
@@ -219,12 +228,15 @@ class Certificate:
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What has to be true for it."""
+        """What has to be true for the statement to hold."""
         return self.promise.assumptions
 
     @property
     def seeded(self) -> bool:
-        """Whether somebody can remove the noise, from this release or one that it adds to."""
+        """Whether noise came from a seed, here or in a release that this one adds to.
+
+        Whoever knows the seed can remove that noise.
+        """
         return self.provenance.entropy != SYSTEM_ENTROPY
 
     @cached_property
@@ -292,7 +304,7 @@ class Certificate:
 
     @property
     def parameters(self) -> Mapping[str, str | int | float]:
-        """The scheme's own."""
+        """The scheme's own parameters by name."""
         return self.provenance.parameters
 
     @property

@@ -30,7 +30,7 @@ FORMAT = 2
 
 
 def write(certificate: Certificate) -> str:
-    """A stable text, also what the digest is computed from."""
+    """A certificate as JSON: sorted and indented, so that equal certificates are equal texts."""
     said = certificate.promise
     return _text(
         {
@@ -66,7 +66,7 @@ def read(text: str) -> Certificate:
 
 
 def without_digest(text: str) -> str:
-    """The text that a certificate's digest is about: all of it, whatever its format."""
+    """A certificate's text with an empty digest: what the digest is computed from."""
     return _text({**_object(text), "digest": ""})
 
 

@@ -1,7 +1,7 @@
 """Fixed point: every grid that counts, and every margin that privacy rests on, in one place.
 
 Secrets are added up as integers, so that a sum depends on no order of its terms; noise is drawn on
-the same grid. What floating point computes on the way is rounded to the side that favours people.
+the same grid. What floating point computes on the way is rounded to the side of more privacy.
 Every line below has its inequality in words; docs/proofs/margins.md derives it, and
 tests/privacy/test_fixedpoint.py and tests/schemes/test_margins_of_noise.py check it.
 """
@@ -33,7 +33,7 @@ PERSON_SHAVE = 2.0**-40
 COIN_SHAVE = 2.0**-46
 """Off an inclusion probability: pi as computed <= pi (1 + 60 2^-53): #coins."""
 CONTRIBUTION_SHAVE = 2.0**-40
-"""Off a record's weight in Chorus' rounds: |a| + rho <= omega (X + rho): #voices."""
+"""Off a record's weight in Chorus' rounds: |a| + rho <= omega (X + rho): #contributions."""
 LEDGER_SHAVE = 2.0**-40
 """Off the level of a pair that has spent before: what was allowed adds up to <= E: #the-ledger."""
 ROUNDING = 2.0**-53
@@ -44,6 +44,8 @@ FUNCTIONS_HAIR = 2.0**-48
 # Noise on a grid instead of rounded noise: proofs/margins.md#noise-on-a-grid.
 GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
 """Set aside of every budget: discrete Gaussian noise costs at most that much more."""
+GRID_SHARE = 0.7
+"""Of GRID_EPSILON, at most, for the noise itself; the rest is for rounding in its accounting."""
 GRID_TAIL = 394
 """19.8^2 + 1, rounded up: noise within 19.8 deviations is compared point by point."""
 GRID_FACTOR = 1 + 2.0**-32

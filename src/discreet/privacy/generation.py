@@ -1,4 +1,8 @@
-"""A ledger's generation: a random number that tells it from its copies, and what was declared."""
+"""A ledger's generation: a random name that tells it from its copies, and what was declared of it.
+
+If a ledger were put back from a backup, what was spent since would be forgotten and could be spent
+again. So each declared restore or move begins a new generation, and certificates name it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from discreet.privacy.history import History, Restore
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """What a ledger keeps of its generation, within itself.
+    """What a ledger stores about its own identity and past.
 
     >>> Generation.of(Generation(name="5f0c", moves=("2026-11-16",)).to_dict()).moves
     ('2026-11-16',)
@@ -31,22 +35,22 @@ class Generation:
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> Generation:
-        """As `to_dict` has written it."""
+        """A generation from what `to_dict` made of it."""
         restores = tuple(Restore(**one) for one in stored["restores"])
         return cls(**{**stored, "restores": restores, "moves": tuple(stored["moves"])})
 
     def to_dict(self) -> dict[str, Any]:
-        """In the words of JSON."""
+        """As values that JSON can hold."""
         return asdict(self)
 
     def next_number(self, latest: int) -> int:
-        """No number is given twice, also after a restored copy."""
+        """The number of the next release: none is given twice, also after a restored copy."""
         return max(latest, self.used) + 1
 
     def history(
         self, number: int, *, every_hours: float = 0.0, off_schedule: tuple[int, ...] = ()
     ) -> History:
-        """What a certificate of release `number` has to know."""
+        """What the certificate of release `number` records of the ledger's past."""
         return History(
             release=number,
             generation=self.name,

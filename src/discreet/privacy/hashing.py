@@ -47,7 +47,10 @@ def pair_uniforms(
     count: int = 1,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """`count` numbers in [0, 1) for every pair (user_ids[user[k]], item_ids[item[k]])."""
+    """`count` numbers in [0, 1) for every pair (user_ids[user[k]], item_ids[item[k]]).
+
+    They depend on the key and the two ids alone: the same on every machine and in every order.
+    """
     assert len(key) == 64
     assert 1 <= count <= 4
     out = np.empty((len(user), count))
@@ -79,7 +82,7 @@ def pair_hashes(
     user: NDArray[np.int32],
     item: NDArray[np.int32],
 ) -> Hashes:
-    """104 bits of the keyed hash of every pair."""
+    """How a ledger with this key names pairs: 104 bits of each one's hash, which tell no id."""
     numbers = pair_uniforms(key, user_ids, item_ids, user, item, count=2)
     whole = (numbers * COIN_GRID).astype(np.int64)
     return whole[:, 0], whole[:, 1]

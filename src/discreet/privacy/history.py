@@ -1,4 +1,4 @@
-"""What happened to a ledger up to a release: public facts that a promise over time rests on."""
+"""What happened to a ledger up to a release: public facts that certificates over time rest on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNNOTICED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Restore:
-    """Somebody declared that a ledger is an older copy of itself."""
+    """A declaration that the ledger had been put back from an older copy of itself."""
 
     day: str
     """When that was declared, as 2026-11-16; empty where a version recorded no day."""
@@ -33,7 +33,7 @@ class Restore:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """A ledger's life up to one of its releases.
+    """What a certificate records of its ledger: generation, restores, moves and schedule.
 
     >>> History(release=3, generation="5f0c").whole
     True

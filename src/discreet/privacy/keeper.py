@@ -1,4 +1,4 @@
-"""Keeping a generation: in a ledger and beside it, so that no copy is taken for the ledger.
+"""Detecting copies of a ledger: its generation is stored within it and beside it, and compared.
 
 Where the two disagree, publishing is refused until somebody declares what happened; that is kept
 for all later certificates, and begins a new generation.
@@ -24,7 +24,10 @@ At = TypeVar("At")
 
 
 class Keeper(ABC, Generic[At]):
-    """Keeps a ledger's generation, in the ledger and, where there is a file, beside it."""
+    """Stores a ledger's generation and checks it; where the ledger is a file, also beside it.
+
+    Subclasses say how a ledger is read and written. `At` is their open transaction.
+    """
 
     beside: Beside | None = None
 
@@ -38,18 +41,18 @@ class Keeper(ABC, Generic[At]):
 
     @abstractmethod
     def load(self, at: At) -> Generation | None:
-        """What is stored; None in a ledger of an older version."""
+        """The generation that the ledger stores; None in a ledger of an older version."""
 
     @abstractmethod
     def save(self, at: At, generation: Generation) -> None:
-        """Store it, and where."""
+        """Store the generation, and where it is."""
 
     @abstractmethod
     def releases(self, at: At) -> dict[int, str]:
         """The digests of all releases by their numbers."""
 
     def known(self, at: At) -> dict[int, str]:
-        """The same, with what was there before the first."""
+        """`releases`, and an empty digest for number 0: the state before the first."""
         return {0: "", **self.releases(at)}
 
     def older(self, at: At) -> Generation:

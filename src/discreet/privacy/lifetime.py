@@ -1,4 +1,8 @@
-"""Lifetime budgets: what a pair of user and item has spent, and what it may spend next."""
+"""Lifetime budgets: what a pair of user and item has spent, and what it may spend next.
+
+A rating's level is an epsilon for all releases together. Each release that uses the rating spends
+some of it; when nothing is left, the rating is not used any more.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,12 @@ class Spends(NamedTuple):
     delta: Floats
 
     def remaining(self, levels: Floats) -> Floats:
-        """What each record may still spend of its level, at least 0."""
+        """What each record may still spend of its level, at least 0.
+
+        >>> spent = Spends(*np.array([[1.0, 1.0], [0.4, 1.0], [0.0, 0.0]]))
+        >>> spent.remaining(np.array([1.0, 1.0])).round(6).tolist()
+        [0.6, 0.0]
+        """
         # The ledger's sums are rounded: a pair that has spent before leaves a hair untouched.
         whole = np.where(self.epsilon > 0, levels * (1 - LEDGER_SHAVE), levels)
         return np.maximum(whole - self.epsilon, 0.0)
@@ -88,7 +97,7 @@ class Summary(TypedDict):
 
 @dataclass(frozen=True)
 class Loss:
-    """What releases tell about one pair, or several: an (epsilon, delta).
+    """A privacy loss, an (epsilon, delta): how much releases tell about one pair, or several.
 
     >>> Loss(0.1, 1e-8).then(Loss(0.2, 0.0)).delta
     1e-08
@@ -98,7 +107,7 @@ class Loss:
     delta: float = 0.0
 
     def then(self, more: Loss) -> Loss:
-        """With what other releases tell about the same pair: both add up."""
+        """The loss of these releases and others about the same pair: both numbers add up."""
         return Loss(self.epsilon + more.epsilon, min(1.0, self.delta + more.delta))
 
 
@@ -107,6 +116,9 @@ def together(losses: Iterable[Loss]) -> Loss:
 
     P0(S) <= e^e1 P1(S) + d1 <= e^(e1 + e2) P2(S) + e^e1 d2 + d1, and so on, pair by pair. Every
     order is a bound; where all deltas are the same, the smallest epsilon first is the best.
+
+    >>> together([Loss(0.5), Loss(0.25)])
+    Loss(epsilon=0.75, delta=0.0)
     """
     epsilon = delta = 0.0
     for loss in sorted(losses, key=lambda loss: loss.epsilon):

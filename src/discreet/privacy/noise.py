@@ -19,10 +19,13 @@ from discreet.privacy.provenance import SEEDED, SYSTEM_ENTROPY
 
 @dataclass(frozen=True)
 class Randomness:
-    """All that one fit draws: with no seed from the operating system, with a seed repeatable.
+    """The source of all noise of one fit: the operating system, or, repeatably, a seed.
 
-    >>> Randomness(1).spherical(2, 3, 1.0).shape
-    (2, 3)
+    A seed is for experiments: whoever knows it can remove the noise, and nobody is protected.
+
+    >>> sums = np.array([3, 5])
+    >>> (Randomness(1).add_laplace(sums, 2.0) == Randomness(1).add_laplace(sums, 2.0)).all()
+    np.True_
     """
 
     seed: int | None
@@ -72,7 +75,9 @@ class Randomness:
     def add_laplace(
         self, sums: NDArray[np.int64], scale: float, *, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """Sums plus independent integers with probability proportional to exp(-|x| / scale).
+        """The Laplace mechanism on integers: an x of probability ~ exp(-|x| / scale) is added.
+
+        A record that moves the sums by D in all (L1) is thereby protected with epsilon = D/scale.
 
         Without a seed OpenDP adds them, exactly: no floating-point number is involved, and where a
         result leaves 64 bits it is cut off after the addition.
@@ -87,7 +92,9 @@ class Randomness:
     def add_gaussian(
         self, sums: NDArray[np.int64], scale: float, *, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """Sums plus independent integers with probability proportional to exp(-x^2 / 2 scale^2).
+        """The Gaussian mechanism on integers: an x of probability ~ exp(-x^2/2 scale^2) is added.
+
+        `privacy.accounting` has what that promises.
 
         With a seed rounded normal numbers, which differ by less than one part in scale^2.
         """

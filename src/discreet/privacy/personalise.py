@@ -1,4 +1,9 @@
-"""S1, personalisation: how one mechanism that is t-DP serves ratings with epsilons of their own."""
+"""Personalisation: how one mechanism, private with epsilon = t, serves epsilons of their own.
+
+Either a rating with a smaller epsilon is *weighed*: it counts min(1, epsilon/t) of a vote. Or it is
+*sampled*: it is kept with a probability below one, and then counts in full. Both are proven to cost
+min(epsilon, t): docs/proofs/weighing.md and sampling.md.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,7 @@ _BELOW_ONE = float(np.nextafter(1.0, 0.0))
 
 
 def check_threshold(threshold: Threshold) -> Threshold:
-    """A number above zero, "mean" or "max"."""
+    """A threshold t as it is declared: a number above zero, or "mean" or "max" of the levels."""
     if isinstance(threshold, str):
         return str(require_choice("threshold", threshold, [*DATA_THRESHOLDS, "a number > 0"]))
     return require_positive("threshold", threshold)
@@ -45,10 +50,12 @@ def resolve_threshold(threshold: Threshold, levels: NDArray[np.float64]) -> floa
 
 
 def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
-    """pi = (e^eps - 1) / (e^t - 1) below t, else 1.
+    """With which probability a rating is kept, so that a t-DP step costs it min(eps, t).
 
-    >>> float(inclusion_probability(0.5, 0.5))
-    1.0
+    pi = (e^eps - 1) / (e^t - 1) below t, else 1.
+
+    >>> inclusion_probability([0.1, 0.5, 2.0], 0.5).round(3).tolist()
+    [0.162, 1.0, 1.0]
     """
     levels = np.asarray(epsilon, dtype=np.float64)
     if not (levels >= 0).all() or not t > 0:
@@ -61,9 +68,9 @@ def inclusion_probability(epsilon: Any, t: float) -> NDArray[np.float64]:
 
 
 def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
-    """Each record's weight w = min(1, eps/t) on the grid of votes, rounded down.
+    """How much of a vote each rating counts: w = min(1, eps/t), in steps of 2^-20, rounded down.
 
-    >>> weigh(np.array([0.25, 3.0]), 1.0).tolist()
+    >>> weigh(np.array([0.25, 3.0]), 1.0).tolist()  # a quarter of a vote, and a whole one
     [262143, 1048576]
     """
 
@@ -76,10 +83,10 @@ def weigh(levels: NDArray[np.float64], t: float) -> NDArray[np.int32]:
 
 
 def levelled(ratings: Ratings, levels: NDArray[np.float64], unit: str, catalogue: Ids) -> Ratings:
-    """Some people's records over a catalogue, `epsilon` the level that counts for each.
+    """The records of a catalogue's items, with the level that each is counted at as `epsilon`.
 
-    That is its own, or with the person as unit the smallest that the person gave to *any* rating:
-    so levels come before records of items outside the catalogue are dropped
+    That is the record's own, or with the person as unit the smallest that the person gave to *any*
+    rating: so levels come before records of items outside the catalogue are dropped
     (docs/proofs/tally.md, "The whole person").
     """
     if unit == "person":
@@ -92,7 +99,7 @@ def levelled(ratings: Ratings, levels: NDArray[np.float64], unit: str, catalogue
 def share_among_own(
     ratings: Ratings, weights: NDArray[np.float64], whole: int, norm: int
 ) -> NDArray[np.int32]:
-    """A person's weight spread over the person's own records, on the grid of votes.
+    """Divide each person's weight among the person's own records, in steps of 2^-20 votes.
 
     Every record gets weight * whole / n^(1/norm), n the person's number of records, so that the
     weights of a person have a sum (norm 1) or a root of the sum of squares (norm 2) of at most
@@ -111,7 +118,7 @@ def sample(
     *,
     threads: int | None = None,
 ) -> Ratings:
-    """Algorithm 1, RSM: keep each record with its inclusion probability."""
+    """Keep each record with its `inclusion_probability`: the paper's Algorithm 1, RSM."""
     probability = inclusion_probability(levels, t)
     return ratings.subset(keep_records(ratings, probability, randomness, threads=threads))
 

@@ -1,4 +1,4 @@
-"""Provenance: what bears on a release's promise, recorded where it happens; public, frozen."""
+"""Provenance: how a release was made, as far as its promise depends on it; public, frozen."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ _BEFORE = "; in earlier releases: "
 
 
 class Neighbours(StrEnum):
-    """Which two data sets must look alike."""
+    """The neighbouring relation: which two data sets a release must hardly tell apart.
+
+    ADD_REMOVE: one has a record, or person, that the other lacks, which hides also who rated what.
+    REPLACE: one rating has another value; who rated what is public.
+    """
 
     ADD_REMOVE = "add/remove"
     REPLACE = "replace"
 
 
 class Catalogue(StrEnum):
-    """Where the list of items came from."""
+    """Where the list of items came from: if from the ratings, it tells which items were rated."""
 
     GIVEN = "given"
     RATED = "the rated items"
@@ -37,7 +41,7 @@ class Pairs(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Levels:
-    """The levels that were on offer, as declared: not those that occur."""
+    """The levels that people could choose from, as declared; which of them occur is secret."""
 
     words: str
     least: float | None = None
@@ -46,7 +50,7 @@ class Levels:
     """Of a rating without a level of its own; None where every rating must have one."""
 
     def after(self, before: Levels) -> Levels:
-        """Of releases that add up: what was on offer in any of them."""
+        """The levels of this release and an earlier one together: what either of them offered."""
         words = before.words
         if self.words not in words.split(_BEFORE):
             words = f"{self.words}{_BEFORE}{words}"
@@ -57,7 +61,10 @@ class Levels:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """How a release was made. What is None does not apply."""
+    """How a release was made; `privacy.certificate` derives from it what may be promised.
+
+    What is None does not apply.
+    """
 
     scheme: str
     variant: str
@@ -97,7 +104,7 @@ class Provenance:
     those that add to one."""
 
     def after(self, before: Provenance) -> Provenance:
-        """Of a release that adds to another: whatever weakens one promise weakens both."""
+        """Of a release that adds to an earlier one: what weakens either promise weakens both."""
         real = self.entropy == before.entropy == SYSTEM_ENTROPY
         rated = Catalogue.RATED in (self.catalogue, before.catalogue)
         declared = Pairs.DECLARED in (self.pairs, before.pairs)

@@ -1,4 +1,4 @@
-"""The privacy specification: one epsilon per rating, from declared, public rules."""
+"""The privacy specification: which epsilon each rating has, by rules that are public."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ _MIDPOINTS = (np.arange(1000) + 0.5) / 1000
 
 @dataclass(frozen=True)
 class Offer:
-    """The levels that people were offered: declared and public, whoever chose what."""
+    """The levels that people could choose from: declared and public, unlike who chose what.
+
+    >>> Offer(1.0, min_level=0.1).describe("rating")
+    "each rating's own epsilon, offered from 0.1 up to 1.0; no default"
+    """
 
     max_level: float
     min_level: float | None = None
@@ -69,7 +73,7 @@ class Offer:
         return levels
 
     def describe(self, whose: str) -> str:
-        """In words fit for a certificate."""
+        """What was offered, in words for a certificate."""
         floor = "above 0" if self.min_level is None else f"from {self.min_level!r}"
         blank = "no default" if self.default is None else f"{self.default!r} if none was given"
         return f"each {whose}'s own epsilon, offered {floor} up to {self.max_level!r}; {blank}"
@@ -101,10 +105,13 @@ def _level(name: str, value: Any) -> float:
 
 
 class PrivacySpec(ABC):
-    """Says every rating's level.
+    """Says which privacy level, an epsilon, every rating has; smaller is more private.
 
-    >>> PrivacySpec.uniform(0.1).max_level
-    0.1
+    Made by `uniform`, `column`, `by_user`, `by_item` or `groups`. The rule and the range of levels
+    are public; the levels of people are as secret as their ratings.
+
+    >>> PrivacySpec.by_user({"ann": 0.1}, default=1.0).max_level
+    1.0
     """
 
     offer: Offer
@@ -113,7 +120,7 @@ class PrivacySpec(ABC):
 
     @property
     def max_level(self) -> float:
-        """The largest level offered: the default threshold."""
+        """The largest level offered, chosen or not: the t that noise is made for by default."""
         return self.offer.max_level
 
     @property

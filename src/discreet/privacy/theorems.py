@@ -1,4 +1,4 @@
-"""Theorems: what each promise says, under a name that stays, and where its proof stands."""
+"""Theorems: what is promised, under a name that stays, and where the proof stands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discreet.errors import ReleaseError
 
 
 class Status(StrEnum):
-    """How far a promise is backed."""
+    """How far a promise is backed: proven, proven under a condition that may not hold, or not."""
 
     PROVEN = "proven"
     CONDITIONAL = "conditional"
@@ -18,7 +18,7 @@ class Status(StrEnum):
 
 
 def weakest(*statuses: Status) -> Status:
-    """The one that promises least.
+    """The one of several statuses that promises least.
 
     >>> weakest(Status.PROVEN, Status.CONDITIONAL)
     <Status.CONDITIONAL: 'conditional'>

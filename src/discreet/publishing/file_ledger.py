@@ -1,4 +1,4 @@
-"""The ledger: what every pair of user and item has spent, over all releases; as secret as ratings.
+"""The ledger in a file: what each pair of user and item has spent, over all releases; secret.
 
 A SQLite file that only its owner can read. A pair is named by a keyed hash alone, so erasing a
 person's ratings elsewhere leaves nothing here that names them. A spend is written durably before
@@ -50,7 +50,10 @@ RECORDED, VISIBLE, LOST = "recorded", "visible", "lost"
 
 
 class LedgerRelease(NamedTuple):
-    """One publication; `state` is recorded, visible, or lost (spent, but never shown)."""
+    """One publication as the ledger has it.
+
+    `state` is "recorded" (spent, not yet in place), "visible", or "lost" (spent, but never shown).
+    """
 
     number: int
     digest: str
@@ -96,7 +99,11 @@ class _Keeper(Keeper[sqlite3.Connection]):
 
 
 class FileLedger:
-    """Lifetime budgets; open it with `FileLedger(path)`, which creates it if need be."""
+    """A file that keeps every rating within its epsilon over all releases that share it.
+
+    `FileLedger(path)` opens it, and creates it if there is none. Keep it as secret as the ratings,
+    and never two copies of it: budgets that one has spent the other would spend again.
+    """
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self.path = Path(path).expanduser().resolve()  # one lock, however the path is spelled

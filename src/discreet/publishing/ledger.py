@@ -1,4 +1,4 @@
-"""What a publication asks of a ledger, wherever that is kept, and what all ledgers do alike."""
+"""The interface of a ledger, wherever it is kept, and what all ledgers do alike."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ Entry_co = TypeVar("Entry_co", covariant=True)
 
 
 class Ledger(Protocol[Entry_co]):
-    """What every pair has spent over all releases, as one publication sees it; secret."""
+    """What each pair of user and item has spent over all releases; secret.
+
+    One publication holds it, asks where it stands, trains, and records what its release costs.
+    """
 
     def hold(self) -> AbstractContextManager[None]:
-        """For one publication: of two at the same time one alone can record, and a copy never."""
+        """Hold it for one publication: of two at a time one can record, and a copy never."""
         ...
 
     def standing(self, data: Ratings) -> Standing:
@@ -38,7 +41,7 @@ class Ledger(Protocol[Entry_co]):
 
 
 class Named(NamedTuple):
-    """What the entry of a release says of it in every ledger."""
+    """How every ledger names a release: by its digest, scheme and threshold t."""
 
     digest: str
     scheme: str
@@ -46,7 +49,7 @@ class Named(NamedTuple):
 
     @classmethod
     def by(cls, certificate: Certificate) -> Named:
-        """As its certificate has it."""
+        """The same of a release with this certificate."""
         return cls(certificate.digest, certificate.scheme, certificate.threshold_words)
 
 

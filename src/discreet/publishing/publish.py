@@ -1,4 +1,4 @@
-"""Publishing over time: a release adds new ratings' votes to the tallies released before."""
+"""Publishing over time: train, charge every rating for it, and put the release in place."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ def publish(
     compute: Compute = Compute(),
     progress: Progress = silent,
 ) -> FactorModel:
-    """Fit within every pair's lifetime budget, and put the release in place.
+    """Train on the ratings that have budget left, and replace the release in folder `out`.
 
-    `ratings` may be the whole table: what was counted before is not counted again. A pair that has
-    nothing left gets weight zero, and nobody but the operator is told. Safe against a kill at any
-    moment and against two publishers at once.
+    Each rating's epsilon is a budget for its lifetime: what earlier releases have spent of it is in
+    the ledger, and the new release adds to them. `ratings` may be the whole table: what was counted
+    before is not counted again. A pair that has nothing left gets weight zero, and nobody but the
+    operator is told. Safe against being killed at any time and against two publishers at once.
     """
     require_publishing(scheme)  # before a new ledger begins
     book = ledger if isinstance(ledger, FileLedger) else FileLedger(ledger)
@@ -77,7 +78,7 @@ def publish_into(
 
 
 def require_publishing(scheme: Publishing) -> None:
-    """Only what the theorem for releases over time covers."""
+    """An error for a scheme that the theorem about releases over time does not cover."""
     if not scheme.about.publishes:
         abouts = [find_scheme(name).about for name in SCHEMES]
         others = " and ".join(about.name for about in abouts if about.publishes)

@@ -1,1 +1,1 @@
-"""Reading: tables and the original formats in, validated `Ratings` and `Items` out."""
+"""Readers: files in the formats that people have, in; checked `Ratings` and `Items`, out."""

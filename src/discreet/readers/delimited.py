@@ -20,7 +20,7 @@ from discreet.kernels.threads import even_ranges, run_all, thread_count
 LARGE = 4 << 20
 """Bytes from which on it is worth it: the kernels must be compiled once."""
 _WHOLE = ("user", "item", "timestamp")
-_LONGEST = 1 << 16
+LONGEST_LINE = 1 << 16
 """Bytes that a line may have."""
 
 
@@ -41,7 +41,7 @@ def read_plain(
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size < LARGE:
                 return None
-            header = _header(file.read(_LONGEST), separator)
+            header = _header(file.read(LONGEST_LINE), separator)
             found = [names[name] for name in header if name in names]
             there = set(REQUIRED) <= set(found) and needed <= set(header)
             if not there or len(set(found)) < len(found):
@@ -97,7 +97,7 @@ def _parse(
 ) -> dict[int, NDArray[Any]] | None:
     """The columns of every line but the first, on all threads."""
     threads = thread_count(None)
-    places = [lo for lo, _ in even_ranges(max(0, len(text) - _LONGEST), 4 * threads)]
+    places = [lo for lo, _ in even_ranges(max(0, len(text) - LONGEST_LINE), 4 * threads)]
     cuts = [cut for place in places if (cut := _next_line(text, place)) is not None]
     if len(cuts) < len(places):
         return None
@@ -122,5 +122,5 @@ def _parse(
 
 def _next_line(text: NDArray[np.uint8], place: int) -> int | None:
     """Where the first line begins that does so after place; None where lines are too long."""
-    newlines = np.flatnonzero(text[place : place + _LONGEST] == ord("\n"))
+    newlines = np.flatnonzero(text[place : place + LONGEST_LINE] == ord("\n"))
     return place + int(newlines[0]) + 1 if len(newlines) else None

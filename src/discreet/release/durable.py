@@ -1,4 +1,7 @@
-"""Durable folders: written beside their target and exchanged with it in one step."""
+"""Folders that are replaced whole: written beside their target, then exchanged with it.
+
+A reader sees the old folder or the new one, never a mixture, also after a crash or a power cut.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def _replaceable(folder: Path, names: set[str]) -> bool:
 
 
 def put_in_place(fresh: Path, target: Path) -> None:
-    """Put a staged release in target's place, so that target is whole at every moment."""
+    """Put a staged release in target's place, so that target is whole at any time."""
     try:
         fresh.chmod(0o755)
         _swap(fresh, target)

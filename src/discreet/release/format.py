@@ -59,7 +59,7 @@ def write_files(release: Release) -> dict[str, bytes]:
         },
     }
     files = {ITEMS: buffer.getvalue(), MODEL: (json.dumps(model, indent=2) + "\n").encode()}
-    bound = release.certificate.with_digest(digest_of(encoding.write(release.certificate), files))
+    bound = release.certificate.with_digest(_digest(encoding.write(release.certificate), files))
     return {**files, CERTIFICATE: encoding.write(bound).encode()}
 
 
@@ -67,7 +67,7 @@ def read_fields(files: Mapping[str, bytes]) -> dict[str, Any]:
     """The fields of a release from what its folder holds, or an error that says what is wrong."""
     text = files[CERTIFICATE].decode("utf-8", "replace")
     certificate = encoding.read(text)
-    expected = digest_of(text, {name: files[name] for name in (ITEMS, MODEL)})
+    expected = _digest(text, {name: files[name] for name in (ITEMS, MODEL)})
     if certificate.digest != expected:
         raise ReleaseError(
             "the files do not match the certificate's digest: they were changed or "
@@ -96,7 +96,7 @@ def _with_columns(certificate: Certificate, items: Items) -> Certificate:
     return replace(certificate, provenance=made)
 
 
-def digest_of(certificate: str, files: dict[str, bytes]) -> str:
+def _digest(certificate: str, files: dict[str, bytes]) -> str:
     """Over a certificate's text, all but its digest, and the other files."""
     digest = hashlib.sha256(encoding.without_digest(certificate).encode())
     for name in sorted(files):

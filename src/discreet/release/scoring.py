@@ -1,4 +1,8 @@
-"""S3, recommend: from one person's own ratings and public item values alone."""
+"""Scoring: a person's recommendations, from their own ratings and public item values alone.
+
+Somebody's vector is found by *folding in*: a small ridge regression of their ratings on the item
+factors of a release. Nobody else's ratings are needed, so serving reveals nothing about them.
+"""
 
 from __future__ import annotations
 
@@ -17,29 +21,35 @@ from discreet.kernels.threads import even_ranges, run_all, run_ranges, thread_co
 FAMILY_SHRINK = 1.5
 """A family's mean residual counts as if so many more ratings of it had been as predicted:
 measured in docs/constants.md."""
-_BLOCK = 1 << 18
+SCORE_BLOCK = 1 << 18
 """How many scores a thread holds at once: they stay in its cache, however many people there are."""
 _TILE = 64
-"""A multiple of the rows and of the columns of every tile in `kernels.tiles`."""
+"""A multiple of the rows and of the columns of every tile in `kernels.simd.tiles`."""
 
 
 @dataclass(frozen=True)
 class FoldIn:
-    """The public constants of a person's ridge regression."""
+    """How strongly a person's vector is drawn towards that of somebody unknown: public constants.
+
+    The ridge of the regression is ridge + ridge_per_rating n, for a person with n ratings.
+    """
 
     ridge: float
     ridge_per_rating: float = 0.0
 
 
 class ItemScores(NamedTuple):
-    """What is scored: score = base_j + u . v_j + what the person thinks of the item's families."""
+    """The public values of all items that scores are made of.
+
+    score = base_j + u . v_j + the person's effects of the item's families
+    """
 
     base: Array
     factors: Array
     prior: Array
-    """The coefficients of somebody of whom nothing is known."""
+    """The vector u of somebody of whom nothing is known."""
     families: tuple[NDArray[np.int32], ...] = ()
-    """For every grouping the family of each item, -1 for none."""
+    """For every grouping of the items (series, author) the family of each item, -1 for none."""
 
 
 class Own(NamedTuple):
@@ -51,7 +61,7 @@ class Own(NamedTuple):
 
 
 class People(NamedTuple):
-    """People as their own ratings show them; never part of a release."""
+    """What fold-in found about people from their own ratings; secret, never part of a release."""
 
     coefficients: Array
     family_keys: tuple[Array, ...]
@@ -79,6 +89,11 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
 
     u_p = argmin sum_j (r_pj - base_j - u . v_j)^2 + (ridge + ridge_per_rating n_p) |u - prior|^2;
     then, grouping by grouping, the sum of the residuals in a family over their number + 1.5.
+
+    >>> one_item = ItemScores(np.array([3.0]), np.array([[1.0]]), prior=np.zeros(1))
+    >>> five_stars = Own(np.array([0, 1]), np.array([0], np.int32), np.array([5.0]))
+    >>> fold_in(one_item, five_stars, FoldIn(ridge=1.0)).coefficients.round(6)  # (5 - 3)/(1 + 1)
+    array([[1.]])
     """
     dtype = item_scores.factors.dtype
     ptr, items, ratings = own
@@ -162,7 +177,7 @@ def top_n(
         scores = _score_block(item_scores, people, lo, hi, columns)
         best_items(items, scores, rated[lo : hi + 1], own.items, best[lo:hi], score[lo:hi])
 
-    step = max(_TILE, _BLOCK // max(1, items) // _TILE * _TILE)
+    step = max(_TILE, SCORE_BLOCK // max(1, items) // _TILE * _TILE)
     if items > 0:
         blocks = [partial(rank, lo, min(lo + step, count)) for lo in range(0, count, step)]
         run_all(blocks, thread_count(threads))

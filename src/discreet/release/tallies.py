@@ -1,4 +1,8 @@
-"""Tallies: noisy weighted votes for and against each item; released, and added up over time."""
+"""Tallies: noisy votes for and against each item; released, and added up over time.
+
+A rating of weight w is split into a vote in favour, w (r - lo)/(hi - lo), and the rest against.
+From the two sums an item's count and mean rating can be estimated.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,13 @@ from discreet.privacy.fixedpoint import ONE_VOTE
 
 @dataclass(frozen=True, eq=False)
 class Tallies:
-    """Per item of the catalogue: integer votes with noise, and how much noise there is."""
+    """Noisy votes against and in favour of every item, as integers, and the variance of the noise.
+
+    >>> one, three, noise = np.array([ONE_VOTE]), np.array([3 * ONE_VOTE]), np.zeros(1)
+    >>> against, in_favour = (Tallies(one, three, noise) + Tallies(one, one, noise)).votes()
+    >>> against.tolist(), in_favour.tolist()
+    ([2.0], [4.0])
+    """
 
     against: NDArray[np.int64]
     in_favour: NDArray[np.int64]
@@ -34,7 +44,7 @@ class Tallies:
         return len(self.against)
 
     def votes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(A, B): votes against and in favour."""
+        """Votes against and in favour, in whole votes instead of steps of 2^-20."""
         return self.against / ONE_VOTE, self.in_favour / ONE_VOTE
 
     def __add__(self, other: Tallies) -> Tallies:

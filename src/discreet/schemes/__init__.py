@@ -1,4 +1,4 @@
-"""Schemes: frozen configurations whose `fit` makes a model of ratings; all are in one table."""
+"""Schemes: ways to train a recommender, each a frozen configuration whose `fit` makes a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard at the door: sizes, security headers, one log line and one count for each request."""
+"""The guard of all requests: sizes, security headers, a log line and a count for each."""
 
 from __future__ import annotations
 

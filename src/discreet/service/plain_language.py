@@ -160,5 +160,5 @@ def digits(value: float) -> str:
     """
     if value <= 0:
         return "0"
-    unit = 10.0 ** (math.floor(math.log10(value)) - 2)
-    return f"{math.ceil(value / unit - 1e-9) * unit:.3g}"
+    last_digit = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.ceil(value / last_digit - 1e-9) * last_digit:.3g}"

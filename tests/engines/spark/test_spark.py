@@ -29,7 +29,7 @@ GROUPS = dc.PrivacySpec.groups(seed=7)
 
 
 @pytest.fixture(scope="module")
-def crowd(spark: Any, parquet: Path) -> ds.SparkRatings:
+def source(spark: Any, parquet: Path) -> ds.SparkRatings:
     return ds.read_ratings(spark, str(parquet))
 
 
@@ -45,17 +45,17 @@ def crowd(spark: Any, parquet: Path) -> ds.SparkRatings:
     ],
 )
 def test_spark_gives_the_release_of_the_table_in_memory(
-    scheme: Any, club: Club, crowd: ds.SparkRatings
+    scheme: Any, club: Club, source: ds.SparkRatings
 ) -> None:
     here = scheme.fit(club.ratings, GROUPS, seed=5).release
-    same(here, ds.fit(scheme, crowd, GROUPS, seed=5))
+    same(here, ds.fit(scheme, source, GROUPS, seed=5))
 
 
-def test_with_a_catalogue_and_auto_too(club: Club, crowd: ds.SparkRatings) -> None:
+def test_with_a_catalogue_and_auto_too(club: Club, source: ds.SparkRatings) -> None:
     half = dc.Items.from_frame(club.items.frame[::2])
     for scheme in (dc.Tally(items=half), dc.Chorus(delta=1e-6, items=half)):
         here = scheme.fit(club.ratings, dc.PrivacySpec.uniform(4.0), seed=5).release
-        same(here, ds.fit(scheme, crowd, dc.PrivacySpec.uniform(4.0), seed=5))
+        same(here, ds.fit(scheme, source, dc.PrivacySpec.uniform(4.0), seed=5))
 
 
 def levels(spark: Any, small: Ratings) -> Any:
@@ -79,8 +79,8 @@ def test_every_specification_says_the_same_in_sql(spark: Any, small: Ratings) ->
         GROUPS,
         dc.PrivacySpec.uniform(0.25),
     ):
-        crowd = ds.spark_ratings(table)
-        found = sql.with_levels(crowd, spec).select("user", "item", "level").toArrow()
+        source = ds.spark_ratings(table)
+        found = sql.with_levels(source, spec).select("user", "item", "level").toArrow()
         both = pl.DataFrame(pl.from_arrow(found)).sort("user", "item")
         assert (both["level"].to_numpy() == spec.levels(here)).all()
         same(dc.Tally().fit(here, spec, seed=2).release, ds.fit(dc.Tally(), table, spec, seed=2))
@@ -97,13 +97,13 @@ def test_integers_and_their_texts_are_the_same_ids(spark: Any, small: Ratings) -
 
 
 def test_items_solved_from_sums_are_those_solved_from_ratings(
-    club: Club, crowd: ds.SparkRatings
+    club: Club, source: ds.SparkRatings
 ) -> None:
     scheme = dc.PDPPMF(variant="stated", solver="als", factors=6, threshold=0.5)
     randomness = Randomness(3)
-    used = stated.with_numbers(crowd, sql.with_levels(crowd, GROUPS), 0.5, randomness)
+    used = stated.with_numbers(source, sql.with_levels(source, GROUPS), 0.5, randomness)
     people = stated.train_people(used, 6, seed=1)
-    V = stated.solve_items(scheme, crowd, used, people, 0.5, randomness)
+    V = stated.solve_items(scheme, source, used, people, 0.5, randomness)
     # The same sample and the same people, in memory.
     kept = sample(club.ratings, GROUPS.levels(club.ratings), 0.5, Randomness(3))
     assert used.count() == len(kept)
@@ -116,26 +116,28 @@ def test_items_solved_from_sums_are_those_solved_from_ratings(
     U /= np.maximum(1, np.linalg.norm(U, axis=1))[:, None]
     frame = rows.select(user="user_row", item="item_row", rating="rating")
     local = Ratings.from_frame(frame)
-    data = local.with_items(Ids.of(list(range(len(crowd.items))), "item"))
+    data = local.with_items(Ids.of(list(range(len(source.items))), "item"))
     expected = scheme.minimise(data, U[local.users.values.to_numpy()], 0.5, Run(Randomness(3)))
     np.testing.assert_allclose(V, expected, rtol=1e-6, atol=1e-6)
 
 
-def test_the_papers_scheme_fits_and_serves(club: Club, crowd: ds.SparkRatings) -> None:
+def test_the_papers_scheme_fits_and_serves(club: Club, source: ds.SparkRatings) -> None:
     scheme = dc.PDPPMF(variant="stated", solver="als", factors=4)
-    release = ds.fit(scheme, crowd, GROUPS, seed=3)
+    release = ds.fit(scheme, source, GROUPS, seed=3)
     assert release.certificate.variant == "stated"
     assert release.certificate.threshold_words == "mean of the training levels"
     assert release.item_factors.shape == (len(club.ratings.items), 4)
     with pytest.raises(ParameterError, match="variant='stated'"):
-        ds.fit(dc.PDPPMF(), crowd, GROUPS)
+        ds.fit(dc.PDPPMF(), source, GROUPS)
     with pytest.raises(ParameterError, match="Spark fits"):
-        ds.fit(dc.PMF(), crowd)  # type: ignore[arg-type]
+        ds.fit(dc.PMF(), source)  # type: ignore[arg-type]
 
 
-def test_lists_are_those_of_the_release(club: Club, crowd: ds.SparkRatings, tmp_path: Path) -> None:
+def test_lists_are_those_of_the_release(
+    club: Club, source: ds.SparkRatings, tmp_path: Path
+) -> None:
     model = dc.Tally(items=club.items).fit(club.ratings, GROUPS, seed=5)
-    ds.recommend(model.release, crowd, n=5).write.parquet(str(tmp_path / "lists"))
+    ds.recommend(model.release, source, n=5).write.parquet(str(tmp_path / "lists"))
     found = pl.read_parquet(tmp_path / "lists" / "*.parquet").sort("user", "rank")
     expected = model.recommend(n=5).sort("user", "rank")
     assert found["user"].to_list() == expected["user"].to_list()
@@ -188,26 +190,26 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
 
 
 def test_ratings_outside_the_catalogue_are_told_to_the_owner(spark: Any, small: Ratings) -> None:
-    crowd = ds.spark_ratings(spark.createDataFrame(small.to_frame().to_arrow()))
+    source = ds.spark_ratings(spark.createDataFrame(small.to_frame().to_arrow()))
     some = Items.from_frame(pl.DataFrame({"item": range(100, 110)}))
-    assert check_tables(crowd, some) == check_tables(small, some)
-    np.testing.assert_allclose(crowd.per_item.sums, small.per_item.sums)
+    assert check_tables(source, some) == check_tables(small, some)
+    np.testing.assert_allclose(source.per_item.sums, small.per_item.sums)
     none = Items.from_frame(pl.DataFrame({"item": ["a"]}))
     with pytest.raises(DataError, match="no rating is of an item in the item table"):
-        ds.fit(dc.Tally(items=none), crowd, dc.PrivacySpec.uniform(1))
+        ds.fit(dc.Tally(items=none), source, dc.PrivacySpec.uniform(1))
 
 
 def test_a_key_that_was_only_declared_is_in_the_certificate(
     spark: Any, club: Club, parquet: Path
 ) -> None:
     scheme = dc.Tally(items=club.items)
-    crowd = ds.read_ratings(spark, str(parquet), unique_pairs=True)
+    source = ds.read_ratings(spark, str(parquet), unique_pairs=True)
     here = scheme.fit(club.ratings, GROUPS, seed=5).release
-    there = ds.fit(scheme, crowd, GROUPS, seed=5)
+    there = ds.fit(scheme, source, GROUPS, seed=5)
     assert there.certificate.assumptions[:-1] == here.certificate.assumptions
     assert "declared" in there.certificate.assumptions[-1]
     assert (there.item_effects == here.item_effects).all()
-    unseeded = ds.fit(scheme, crowd, GROUPS).certificate
+    unseeded = ds.fit(scheme, source, GROUPS).certificate
     assert unseeded.status == "conditional"
 
 
@@ -216,9 +218,9 @@ def test_a_pair_that_was_declared_unique_and_is_not_is_found_where_people_are_to
 ) -> None:
     frame = small.to_frame()
     table = spark.createDataFrame(pl.concat([frame, frame[:1]]).to_arrow())
-    crowd = ds.spark_ratings(table, unique_pairs=True)
+    source = ds.spark_ratings(table, unique_pairs=True)
     with pytest.raises(DataError, match="occurs twice"):
-        ds.fit(dc.Chorus(delta=1e-6, factors=2), crowd, dc.PrivacySpec.uniform(1), seed=1)
+        ds.fit(dc.Chorus(delta=1e-6, factors=2), source, dc.PrivacySpec.uniform(1), seed=1)
 
 
 @pytest.mark.parametrize("loss", [losses.tally_loss, losses.chorus_loss])
@@ -226,11 +228,11 @@ def test_a_person_loses_their_smallest_level_at_most_also_given_outside_the_cata
     spark: Any, loss: Any
 ) -> None:
     ids = losses.catalogue().ids
-    crowds = [
+    sources = [
         ds.spark_ratings(spark.createDataFrame(frame.to_arrow())).over(ids)
         for frame in losses.tables()
     ]
-    assert 0.5 * losses.LEAST < loss(crowds) <= losses.LEAST
+    assert 0.5 * losses.LEAST < loss(sources) <= losses.LEAST
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A ratings table in Spark, checked by one aggregation: a crowd like a table in memory."""
+"""A ratings table in Spark, checked by one aggregation: a source like a table in memory."""
 
 from __future__ import annotations
 

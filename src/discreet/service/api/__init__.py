@@ -1,1 +1,1 @@
-"""The API: what is public, what is a person's own, what is the operator's."""
+"""The JSON API in three parts: for everybody, for a person about themselves, for the operator."""

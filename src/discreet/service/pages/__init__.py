@@ -1,4 +1,4 @@
-"""The page: rendered here, with a little JavaScript that is not needed."""
+"""The pages: HTML rendered on the server; they work without the little JavaScript they have."""
 
 from __future__ import annotations
 
