@@ -8,9 +8,10 @@ import pytest
 import discreet as dc
 from discreet.data.ratings import Ratings
 from discreet.privacy import encoding
-from discreet.privacy.certificate import INCREMENTAL, Certificate, promise
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
+from discreet.privacy.promise import INCREMENTAL, promise
 from discreet.privacy.provenance import (
     SEEDED,
     SYSTEM_ENTROPY,

@@ -20,7 +20,7 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.readers.club import Club
 from discreet.release.release import Release
 from discreet.schemes.bias import Bias
-from discreet.schemes.pmf.dp import PDPPMF
+from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 from tests.release.digests import digest_of
 

@@ -10,7 +10,8 @@ from discreet.audit.mutants import MUTANTS, mutant_games
 from discreet.audit.neighbours import four_people
 from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError, require_count
-from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.promise import INCREMENTAL
 from discreet.privacy.provenance import Neighbours
 from discreet.progress import Progress, silent
 from discreet.schemes.pmf.pmf import PMF

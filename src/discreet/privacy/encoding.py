@@ -12,9 +12,10 @@ from dataclasses import asdict
 from typing import Any
 
 from discreet.errors import ReleaseError
-from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
+from discreet.privacy.promise import INCREMENTAL
 from discreet.privacy.provenance import (
     SEEDED,
     SYSTEM_ENTROPY,

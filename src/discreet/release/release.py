@@ -20,7 +20,8 @@ from discreet.data.ids import Id, Ids
 from discreet.data.items import Items
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, OutputError, ReleaseError, require_count
-from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.privacy.certificate import Certificate
+from discreet.privacy.promise import INCREMENTAL
 from discreet.release.durable import make_room, put_in_place, stage
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
 from discreet.release.scoring import FoldIn, ItemScores, Own, fold_in, score_pairs, top_n

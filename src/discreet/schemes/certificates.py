@@ -7,8 +7,9 @@ from typing import Any
 
 from discreet.data.items import Items
 from discreet.data.source import RatingsSource
-from discreet.privacy.certificate import INCREMENTAL, Certificate
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
+from discreet.privacy.promise import INCREMENTAL
 from discreet.privacy.provenance import Catalogue, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import THEOREMS, Theorem

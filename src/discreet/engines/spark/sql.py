@@ -22,7 +22,8 @@ from discreet.errors import SpecError
 from discreet.privacy.fixedpoint import COIN_GRID, COIN_SHAVE, ONE_VOTE, WEIGHT_SHAVE
 from discreet.privacy.hashing import derive_key
 from discreet.privacy.noise import Randomness
-from discreet.privacy.spec import ById, Groups, LevelColumn, PrivacySpec, Uniform, no_level
+from discreet.privacy.offer import no_level
+from discreet.privacy.spec import ById, Groups, LevelColumn, PrivacySpec, Uniform
 from discreet.schemes.votes import Ballot
 
 if TYPE_CHECKING:
