@@ -68,5 +68,5 @@ def test_another_device_gives_the_same_release_to_the_bit(
 
 
 def test_an_unknown_device_is_named(small: dc.Ratings) -> None:
-    with pytest.raises(ParameterError, match="device must be one of 'cpu': got 'abacus'"):
+    with pytest.raises(ParameterError, match=r"device must be one of 'cpu'.*: got 'abacus'"):
         dc.Tally().fit(small, compute=Compute(device="abacus"))

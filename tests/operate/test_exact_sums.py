@@ -25,9 +25,9 @@ from tests.databases import films
 def exact_tallies(snapshot: Snapshot, scheme: Any, kept: Any, t: float) -> Any:
     """The votes that a publication adds, without the noise."""
     data = snapshot.ratings.subset(kept)
-    spends = Spends(*(column[kept] for column in snapshot.standing.spends))
-    spec, standing = PrivacySpec.column(max_level=t), replace(snapshot.standing, spends=spends)
-    batch = scheme.publish_batch(data, spec, standing, Run(Randomness(0)))
+    spends = Spends(*(column[kept] for column in snapshot.state.spends))
+    spec, state = PrivacySpec.column(max_level=t), replace(snapshot.state, spends=spends)
+    batch = scheme.publish_batch(data, spec, state, Run(Randomness(0)))
     tallies = batch.model.release.tallies
     return np.stack([tallies.against, tallies.in_favour])
 

@@ -235,7 +235,7 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
         votes = [b.exact for b in budgets]
         noisy = np.stack([tallies.against, tallies.in_favour])
         loss = (np.abs(noisy - votes[1]) - np.abs(noisy - votes[0])).sum() * 0.35 * t / ONE_VOTE
-        _, features, effects = scheme.known(tallies, data, spec)
+        _, features, effects = scheme.estimate_items(tallies, data, spec)
         rounds = overhear(
             *(
                 prepare_rounds(d, effects, plan, b, neighbours=scheme.neighbours, run=run)

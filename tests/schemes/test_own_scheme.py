@@ -85,11 +85,13 @@ def test_it_is_attacked_and_what_is_broken_is_found_out(folder: Path) -> None:
 
 def test_what_is_no_scheme_is_named(folder: Path) -> None:
     (folder / "empty.py").write_text("Nothing = 1\n")
+    (folder / "broken.py").write_text("1 / 0\n")
     for name, words in {
         "nothing": "there is no scheme 'nothing': there are tally, chorus",
         "missing:Scheme": "cannot import the scheme missing:Scheme",
         "noisy_means:Missing": "cannot import the scheme noisy_means:Missing",
         "empty:Nothing": "empty:Nothing is no scheme",
+        "broken:Scheme": "cannot import the scheme broken:Scheme: division by zero",
     }.items():
         for command in (f"fit club --scheme {name}", f"audit --scheme {name}"):
             result = run(f"discreet {command}", folder)

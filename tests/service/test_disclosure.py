@@ -223,7 +223,7 @@ def history(
         snapshot = read_snapshot(sqlite, declared)
         scheme = operate.declared_scheme(declared, snapshot.items)
         spec, data = scheme.prepare(snapshot.ratings, offered(declared))
-        allowed = scheme.allowances(data, spec, snapshot.standing.spends)
+        allowed = scheme.allowances(data, spec, snapshot.state.spends)
         mine = data.user == data.users.values.to_list().index("u1")
         ids = [str(data.items.values[int(item)]) for item in data.item[mine]]
         before = record()

@@ -25,7 +25,7 @@ from discreet.schemes.base import Batch, Run
 from discreet.schemes.chorus import weighing
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import Ballot
-from discreet.schemes.voting import VotingScheme
+from discreet.schemes.voting_scheme import VotingScheme
 
 
 def quiet_tallies() -> list[Change]:
@@ -115,15 +115,15 @@ def counts_told() -> list[Change]:
     """The certificate says how many ratings there were."""
 
     def made(own: Any) -> Any:
-        def concluded(self: Tally, known: Any, data: Any, *rest: Any) -> Release:
+        def build_release(self: Tally, known: Any, data: Any, *rest: Any) -> Release:
             release: Release = own(self, known, data, *rest)
             made = release.certificate.provenance
             told = replace(made, parameters={**made.parameters, "ratings": len(data)})
             return replace(release, certificate=replace(release.certificate, provenance=told))
 
-        return concluded
+        return build_release
 
-    return instead(VotingScheme, "concluded", made)
+    return instead(VotingScheme, "build_release", made)
 
 
 def forgetful_ledger() -> list[Change]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,6 @@ def _game_of(
         FitRuns(made, pair, spec, shown),
         delta=promised.delta,
         proven=promised.status == Status.PROVEN,
-        share=0.5,  # other games of the same schemes have many more runs
     )
 
 
@@ -146,4 +145,6 @@ def served_game(t: float = 1.0) -> Game:
 def games(t: float = 1.0) -> list[Game]:
     """Every scheme of the table through its public `fit`, and a control."""
     found = [game for name in SCHEMES for game in games_of(find_scheme(name), t)]
-    return [*found, served_game(t)]
+    # Other games of the same schemes have many more runs.
+    few = [game if game.claimed is None else replace(game, share=0.5) for game in found]
+    return [*few, served_game(t)]

@@ -35,7 +35,7 @@ class Game:
     proven: bool = False
     """Whether a theorem stands behind the claim: then a refutation is an alarm."""
     control: bool = False
-    """Broken on purpose: an audit with teeth refutes it."""
+    """Broken on purpose: an audit that works refutes it."""
     secret: bool = False
     """Played on real ratings: what it finds is computed from them, outside any mechanism."""
     slow: bool = False
@@ -93,7 +93,10 @@ class Finding:
 def attack_outcomes(
     one: Array, other: Array, attacks: tuple[Attack, ...], alpha: float, delta: float
 ) -> tuple[Proof, str]:
-    """The best proof of all attacks; each trained on one half, all paying for being tried."""
+    """The best proof of all attacks, each trained on one half of the runs.
+
+    The chance of error is divided among all that are tried.
+    """
     share, half_one, half_other = alpha / len(attacks), len(one) // 2, len(other) // 2
     best: tuple[Proof, str] | None = None
     for attack in attacks:

@@ -23,7 +23,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
-from discreet.schemes.base import Run, Standing
+from discreet.schemes.base import LedgerState, Run
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
@@ -104,9 +104,9 @@ class ThroughBatches:
         for number in range(self.times):
             before = releases[-1] if releases else None
             history = History(release=number + 1, generation="")
-            standing = Standing(spends, before, history, earlier=number)
+            state = LedgerState(spends, before, history, earlier=number)
             run = Run(Randomness(None, run=number), self.compute)
-            batch = self.scheme.publish_batch(table, spec, standing, run)
+            batch = self.scheme.publish_batch(table, spec, state, run)
             counted = np.where(batch.epsilons > 0, levels, spends.level)
             spends = Spends(counted, spends.epsilon + batch.epsilons, spends.delta + batch.deltas)
             releases.append(batch.model.release)

@@ -26,7 +26,8 @@ def evaluate(
     scheme: Annotated[
         list[str] | None,
         typer.Option(
-            metavar=o.SCHEME_NAMES, help="What to evaluate; give it more than once to compare."
+            metavar=o.SCHEME_NAMES,
+            help="What to evaluate (tally; with --delta chorus); more than once to compare.",
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validate with so many folds.")] = None,
@@ -83,7 +84,7 @@ def evaluate(
     show.tables(data, catalogue)
     spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
     splits, how = _splits(data, folds, hold_out, by_time, seed)
-    names = scheme or ["tally"]
+    names = scheme or [schemes.usual(given)]
     results = []
     for name, chosen in zip(names, schemes.build(names, given, catalogue), strict=True):
         with show.progress_bar() as progress:

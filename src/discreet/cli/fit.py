@@ -30,7 +30,7 @@ def fit(
     *,
     ratings: o.RatingsArgument,
     scheme: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar=o.SCHEME_NAMES,
             help="What to train: tally by default, pure epsilon; with --delta chorus, which finds "
@@ -114,7 +114,9 @@ def fit(
     from discreet.release.release import check_target
     from discreet.schemes import find_scheme
 
-    name = schemes.chosen(scheme, given)
+    if scheme is not None and len(scheme) > 1:
+        raise ParameterError(f"fit trains one scheme: got --scheme {' and '.join(scheme)}")
+    [name] = scheme or [schemes.usual(given)]
     if ledger is None:
         check_target(out)  # an unwritable place is better known before training
     elif not find_scheme(name).about.publishes:
@@ -122,7 +124,7 @@ def fit(
         raise ParameterError(f"--ledger goes with --scheme {others}: got {name}")
     catalogue = parse.read_items(items, public_column, encoding)
     [chosen] = schemes.build([name], given, catalogue)
-    compute = Compute(threads)
+    how = _How(seed, Compute(threads))
     levels = (privacy, max_level, min_level, default_level)
     if engine != o.EngineName.SPARK and (master is not None or unique_pairs):
         raise ParameterError("--master and --unique-pairs go with --engine spark")
@@ -133,9 +135,9 @@ def fit(
             )
         table = _Table(ratings, parse.mapping(columns), scale, keep)
         if engine == o.EngineName.STREAM:
-            release = _stream(chosen, table, levels, override_levels, seed, compute)
+            release = _stream(chosen, table, levels, override_levels, how)
         else:
-            release = _spark(chosen, table, levels, override_levels, seed, master, unique_pairs)
+            release = _spark(chosen, table, levels, override_levels, how, master, unique_pairs)
         release.save(out)
         _done(release, out)
         return
@@ -144,9 +146,10 @@ def fit(
     spec = _privacy(levels, data.epsilon is not None, chosen, override_levels)
     with show.progress_bar() as progress:
         if ledger is not None:
-            model = _publish(cast("Publishing", chosen), data, spec, out, ledger, seed, progress)
+            publishing = cast("Publishing", chosen)
+            model = _publish(publishing, data, spec, out, ledger, how, progress)
         else:
-            model = chosen.fit(data, spec, seed=seed, compute=compute, progress=progress)
+            model = chosen.fit(data, spec, **how._asdict(), progress=progress)
             model.release.save(out)
     if trace:
         _trace(data, model)
@@ -180,6 +183,13 @@ def _privacy(
     return spec
 
 
+class _How(NamedTuple):
+    """What a fit is given beside what it promises."""
+
+    seed: int | None
+    compute: Compute
+
+
 class _Table(NamedTuple):
     """A table that an engine reads by itself."""
 
@@ -197,8 +207,7 @@ def _stream(
     table: _Table,
     levels: _Levels,
     override: bool,
-    seed: int | None,
-    compute: Compute,
+    how: _How,
 ) -> Release:
     from discreet.engines import Releasing, fit_release, require_engine
     from discreet.engines.stream import open_stream
@@ -217,7 +226,7 @@ def _stream(
         show.tables(stream, scheme.items)
         spec = _privacy(levels, stream.has_levels, scheme, override)
         releasing = cast("Releasing", scheme)
-        return fit_release(releasing, stream, spec, seed=seed, compute=compute, progress=progress)
+        return fit_release(releasing, stream, spec, **how._asdict(), progress=progress)
 
 
 def _spark(
@@ -225,7 +234,7 @@ def _spark(
     table: _Table,
     levels: _Levels,
     override: bool,
-    seed: int | None,
+    how: _How,
     master: str | None,
     unique_pairs: bool,
 ) -> Release:
@@ -248,7 +257,7 @@ def _spark(
         )
         show.tables(ratings, scheme.items)
         spec = _privacy(levels, ratings.has_levels, scheme, override)
-        return spark.fit(scheme, ratings, spec, seed=seed, progress=_a_line_each)
+        return spark.fit(scheme, ratings, spec, **how._asdict(), progress=_a_line_each)
 
 
 def _a_line_each(phase: str, done: int, total: int) -> None:
@@ -262,17 +271,18 @@ def _publish(
     spec: PrivacySpec | None,
     out: Path,
     ledger: Path,
-    seed: int | None,
+    how: _How,
     progress: Progress,
 ) -> FactorModel:
     from discreet.publishing.file_ledger import FileLedger
-    from discreet.publishing.publish import publish
+    from discreet.publishing.publish import publish, require_publishing
 
+    require_publishing(scheme)  # no ledger begins for what is refused
     if not ledger.exists():
         typer.echo(f"A new ledger begins at {ledger}: nothing has been spent before.", err=True)
     opened = FileLedger(ledger)
     before = opened.summary()["total"]
-    model = publish(scheme, data, spec, out=out, ledger=opened, seed=seed, progress=progress)
+    model = publish(scheme, data, spec, out=out, ledger=opened, **how._asdict(), progress=progress)
     if opened.summary()["total"] == before:
         typer.echo(
             "For you alone: no rating had anything left to spend, so this release adds noise only.",

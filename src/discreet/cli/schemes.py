@@ -105,7 +105,7 @@ def build(names: Sequence[str], given: Given, items: Items | None) -> list[Schem
     known = _options(names)
     for option in given:
         if option not in known:
-            fitting = _options(SCHEMES)[option].of
+            fitting = _options([*SCHEMES, *names])[option].of
             raise ParameterError(
                 f"--{option} does not go with --scheme {', '.join(names)}, only with "
                 f"{', '.join(fitting)}"
@@ -134,9 +134,9 @@ def _read(option: Option, word: Any) -> Any:
     return word if option.read is None else option.read(word)
 
 
-def chosen(name: str | None, given: Given) -> str:
-    """The scheme's name, by default that which goes with the options."""
-    return name or ("tally" if given.get("delta") is None else "chorus")
+def usual(given: Given) -> str:
+    """What is fitted unless another scheme is named: with a delta one that has use for it."""
+    return "tally" if given.get("delta") is None else "chorus"
 
 
 def publishing() -> list[str]:

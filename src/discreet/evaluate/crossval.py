@@ -93,6 +93,8 @@ def cross_validate(
     numbers do not depend on how many. They are computed from secret ratings: publishing them, or
     a parameter chosen by them, spends privacy that no certificate counts.
     """
+    if isinstance(scheme, type):
+        raise ParameterError(f"give a scheme, not its class: {scheme.__name__}()")
     splits = k_folds(ratings, folds, seed=seed) if isinstance(folds, int) else list(folds)
     if not splits:
         raise ParameterError("cross-validation needs at least one split")

@@ -1,4 +1,4 @@
-"""Compute: what does the work, apart from what is promised; it changes no bit of a result.
+"""Threads and device of a fit: they affect its speed alone, results are the same to the bit.
 
 The sums over all ratings are the work that grows with a table; a device is a file that offers them.
 """
@@ -25,7 +25,11 @@ class Rows(NamedTuple):
 class Sums(Protocol):
     """The sums over all ratings, in integers: exact, and so the same on every device.
 
-    Grids come as arguments, from `privacy.fixedpoint`.
+    Grids come as arguments, from `privacy.fixedpoint`: `grid` is how many steps the number 1 has,
+    `finer` how many times finer the grid of sums is than that of contributions, `exact` how many
+    products a 64-bit float adds up without rounding; a device that adds integers may ignore it.
+    NumPy twins of all three are in `kernels.reference`, and tests/kernels/test_compute.py makes a
+    device of them.
     """
 
     def votes(
@@ -40,7 +44,10 @@ class Sums(Protocol):
     def user_vectors(
         self, records: Rows, z: Array, floor: float, *, grid: int, exact: int
     ) -> Floats:
-        """u_i = g_i / sqrt(|g_i|^2 + h_i^2 + floor), g_i = sum_j a_ij z_j, h_i^2 = sum_j a_ij^2."""
+        """u_i = g_i / sqrt(|g_i|^2 + h_i^2 + floor), g_i = sum_j a_ij z_j, h_i^2 = sum_j a_ij^2.
+
+        One row of 64-bit floats for every person; `floor` keeps those with few ratings short.
+        """
         ...
 
     def item_sums(self, records: Rows, U: Floats, *, finer: int, exact: int) -> Integers:

@@ -40,7 +40,7 @@ def charge_in_full(database: Database, declared: Declaration, after: int = 0) ->
     `after`, and their certificates name the restore. Returns how many ratings there are.
     """
     snapshot = read_snapshot(database, declared)
-    spends = snapshot.standing.spends
+    spends = snapshot.state.spends
     rest = Costs(
         np.full(len(snapshot.ratings), declared.max_level),
         np.maximum(declared.max_level - spends.epsilon, 0.0),

@@ -14,7 +14,7 @@ from discreet.operate.snapshot import Snapshot
 from discreet.privacy.lifetime import Costs
 from discreet.publishing.ledger import Named
 from discreet.release.release import Release
-from discreet.schemes.base import Standing
+from discreet.schemes.base import LedgerState
 
 _MINUTE = 60_000
 
@@ -35,16 +35,16 @@ class DatabaseLedger:
         """Nobody waits: of two who began from the same release the database lets one record."""
         yield
 
-    def standing(self, data: Ratings) -> Standing:
+    def state(self, data: Ratings) -> LedgerState:
         """Where the ledger stood when the snapshot's ratings were read."""
         assert len(data) == len(self.snapshot.ratings)
-        return self.snapshot.standing
+        return self.snapshot.state
 
     def record(self, data: Ratings, costs: Costs, release: Release) -> ledger.ReleaseEntry:
         """Make a release visible and write down what it costs, or leave no trace at all."""
         snapshot, content = self.snapshot, release.files()
         assert len(data) == len(costs.level) == len(snapshot.revisions)
-        history = snapshot.standing.history
+        history = snapshot.state.history
         named = Named.by(Release.from_files(content).certificate)
         # To the second, it would tell how long training took, and so how many rated.
         published_at = now() // _MINUTE * _MINUTE

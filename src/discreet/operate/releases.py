@@ -31,7 +31,7 @@ def preview(database: Database, declared: Declaration) -> dict[str, float]:
     snapshot = read_snapshot(database, declared)
     scheme = declared_scheme(declared, snapshot.items)
     spec, data = scheme.prepare(snapshot.ratings, offered(declared))
-    costs = scheme.allowances(data, spec, snapshot.standing.spends)
+    costs = scheme.allowances(data, spec, snapshot.state.spends)
     spending = costs[costs > 0]
     return {
         "ratings": float(len(data)),

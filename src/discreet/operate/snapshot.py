@@ -20,7 +20,7 @@ from discreet.errors import DataError
 from discreet.privacy.hashing import Hashes
 from discreet.publishing.ledger import find_spends, hash_records
 from discreet.release.release import Release
-from discreet.schemes.base import Standing
+from discreet.schemes.base import LedgerState
 
 _COLUMNS: dict[str, type[pl.DataType]] = {
     "user": pl.String,
@@ -43,7 +43,7 @@ class Snapshot:
     """Which revision of its rating each record is."""
     hashes: Hashes
     """How the ledger names the pair of each record."""
-    standing: Standing
+    state: LedgerState
     """What was spent and released before."""
 
 
@@ -63,8 +63,8 @@ def read_snapshot(database: Database, declared: Declaration) -> Snapshot:
     ratings = _over_catalogue(table, items, declared)
     hashes = hash_records(key, ratings)
     before = Release.from_files(content) if content else None
-    standing = Standing(find_spends(known, hashes), before, history, earlier=number - 1)
-    return Snapshot(at, items, ratings, table["revision"].to_numpy(), hashes, standing)
+    state = LedgerState(find_spends(known, hashes), before, history, earlier=number - 1)
+    return Snapshot(at, items, ratings, table["revision"].to_numpy(), hashes, state)
 
 
 def _in_order(parts: Iterable[Sequence[Any]]) -> pl.DataFrame:

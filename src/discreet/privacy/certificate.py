@@ -23,6 +23,7 @@ from discreet.privacy.theorems import Status, Theorem
 class Certificate:
     """What a release promises and why: all that a privacy engineer needs to judge it; public.
 
+    >>> from discreet.privacy.provenance import SEEDED, SYSTEM_ENTROPY, Catalogue
     >>> from discreet.privacy.theorems import THEOREMS
     >>> made = {"scheme": "Tally", "variant": "", "theorem": THEOREMS["tally"]}
     >>> given = {"catalogue": Catalogue.GIVEN, "sampler": "exact"}

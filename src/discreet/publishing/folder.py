@@ -18,7 +18,7 @@ from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, FileLedger,
 from discreet.release.durable import put_in_place, remove_leftovers
 from discreet.release.format import FILES
 from discreet.release.release import Release
-from discreet.schemes.base import Standing
+from discreet.schemes.base import LedgerState
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class FolderLedger:
             finish_interrupted(self.book)
             yield
 
-    def standing(self, data: Ratings) -> Standing:
+    def state(self, data: Ratings) -> LedgerState:
         """Where the ledger stands; the folder must hold its latest release."""
-        return Standing(
+        return LedgerState(
             before=_previous(self.book, self.target),
             spends=self.book.spends(data),
             history=self.book.history(self.book.next_number()),

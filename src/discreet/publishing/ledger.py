@@ -12,7 +12,7 @@ from discreet.privacy.certificate import Certificate
 from discreet.privacy.hashing import Hashes, pair_hashes
 from discreet.privacy.lifetime import Costs, Spends
 from discreet.release.release import Release
-from discreet.schemes.base import Standing
+from discreet.schemes.base import LedgerState
 
 Entry = TypeVar("Entry")
 Entry_co = TypeVar("Entry_co", covariant=True)
@@ -28,7 +28,7 @@ class Ledger(Protocol[Entry_co]):
         """Hold it for one publication: of two at a time one can record, and a copy never."""
         ...
 
-    def standing(self, data: Ratings) -> Standing:
+    def state(self, data: Ratings) -> LedgerState:
         """Where the ledger stands, for the pairs of a table's records."""
         ...
 

@@ -17,7 +17,7 @@ from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.folder import FolderLedger
 from discreet.publishing.ledger import Entry, Ledger
 from discreet.schemes import SCHEMES, find_scheme
-from discreet.schemes.base import Publishing, Run, Standing
+from discreet.schemes.base import LedgerState, Publishing, Run
 from discreet.schemes.model import FactorModel
 
 
@@ -65,11 +65,11 @@ def publish_into(
     require_inside(ratings, scheme.items)
     progress("publish", 0, 3)
     with ledger.hold():
-        standing = ledger.standing(data)
-        _require_scale(standing, data)
+        state = ledger.state(data)
+        _require_scale(state, data)
         progress("publish", 1, 3)
-        run = Run(Randomness(seed, run=standing.earlier), compute, progress)
-        batch = scheme.publish_batch(data, spec, standing, run)
+        run = Run(Randomness(seed, run=state.earlier), compute, progress)
+        batch = scheme.publish_batch(data, spec, state, run)
         progress("publish", 2, 3)
         costs = Costs(spec.levels(data), batch.epsilons, batch.deltas)
         entry = ledger.record(data, costs, batch.model.release)
@@ -87,8 +87,8 @@ def require_publishing(scheme: Publishing) -> None:
         raise ParameterError("the ledger goes with add/remove neighbours and unit='rating' only")
 
 
-def _require_scale(standing: Standing, data: Ratings) -> None:
-    before = standing.before
+def _require_scale(state: LedgerState, data: Ratings) -> None:
+    before = state.before
     if before is not None and before.scale != data.scale:
         raise LedgerError(
             f"the previous release has ratings {before.scale}, this table {data.scale}: "

@@ -1,4 +1,4 @@
-"""The release: the item side and its certificate, the only thing that leaves."""
+"""The release: public item values and their certificate, the only output to be published."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Release:
     scale: RatingScale
     certificate: Certificate
     factor_names: tuple[str, ...] = ()
-    """What the factors are, where they are more than numbers."""
+    """Names of the factors, where they have a meaning."""
     families: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
     """For every grouping of the items the family of each, -1 for none."""
     tallies: Tallies | None = None
@@ -91,7 +91,7 @@ class Release:
 
     @cached_property
     def typical_scores(self) -> NDArray[np.float64]:
-        """What somebody of whom nothing is known is predicted to think of every item."""
+        """Predicted ratings of every item for somebody of whom nothing is known."""
         scores = self.item_scores.base + self.item_factors @ self.item_scores.prior
         return np.asarray(scores, dtype=np.float64)
 

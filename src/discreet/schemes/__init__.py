@@ -36,10 +36,14 @@ def find_scheme(name: str) -> type[Scheme]:
         )
     try:
         found: Any = getattr(import_module(module), kind)
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # whatever somebody's own module does when it is imported
         raise ParameterError(f"cannot import the scheme {name}: {error}") from None
-    if not isinstance(found, type) or not hasattr(found, "about"):
-        raise ParameterError(f"{name} is no scheme: a scheme is a class that says what it is about")
+    fields = getattr(found, "__dataclass_fields__", {})
+    if not isinstance(found, type) or "items" not in fields or not hasattr(found, "about"):
+        raise ParameterError(
+            f"{name} is no scheme: a scheme is a dataclass with an `about`, a field `items` and a "
+            "method `fit`"
+        )
     return found
 
 

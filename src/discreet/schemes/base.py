@@ -39,7 +39,7 @@ class About:
     reads_items: bool = False
     """Whether it learns from an item table's columns, not only its list of items."""
     audited: tuple[Mapping[str, Any], ...] = ({},)
-    """The parameters with which an audit plays its public `fit` on tables of a few people."""
+    """Parameter sets that an audit attacks, through the public `fit` on tables of a few people."""
 
     @property
     def private(self) -> bool:
@@ -60,7 +60,7 @@ class Option:
     read: Callable[[Any], Any] | None = None
     """From what was read to the field's value; an error names the flag."""
     words: tuple[str, ...] = ()
-    """Words that this scheme knows, and others with the same flag may not."""
+    """Words that this scheme accepts for the flag, where others may accept numbers alone."""
 
 
 def option(default: Any, how: Option) -> Any:
@@ -75,7 +75,7 @@ def options_of(scheme: type[Scheme]) -> dict[str, Option]:
 
 
 def build_scheme(kind: type[Scheme], items: Items | None = None, **given: Any) -> Scheme:
-    """A scheme with these parameters: every one is a dataclass with a catalogue, or none."""
+    """A scheme with these parameters: every one is a dataclass with a field `items`."""
     make: Any = kind
     made: Scheme = make(items=items, **given)
     return made
@@ -113,8 +113,8 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
-    """Where a ledger stands before a publication: what was spent and released up to now."""
+class LedgerState:
+    """What a ledger knows before a publication: all that was spent and released up to now."""
 
     spends: Spends = field(repr=False)
     """What the pair of each record of the table has spent: secret."""
@@ -156,7 +156,7 @@ class Publishing(Scheme, Protocol):
         ...
 
     def publish_batch(
-        self, data: Ratings, spec: PrivacySpec, standing: Standing, run: Run
+        self, data: Ratings, spec: PrivacySpec, state: LedgerState, run: Run
     ) -> Batch:
         """The next release, from what every pair has left and from the release before."""
         ...

@@ -13,7 +13,7 @@ from discreet.privacy.promise import INCREMENTAL
 from discreet.privacy.provenance import Catalogue, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import THEOREMS, Theorem
-from discreet.schemes.base import Standing
+from discreet.schemes.base import LedgerState
 
 
 def recorded(
@@ -45,14 +45,14 @@ def recorded(
     return Provenance(theorem=stated, entropy=randomness.entropy, **given)
 
 
-def certified(made: Provenance, standing: Standing | None = None) -> Certificate:
-    """The certificate; where a ledger stands somewhere, that of all its releases together.
+def certified(made: Provenance, state: LedgerState | None = None) -> Certificate:
+    """The certificate; of a ledger's release, that of all its releases together.
 
     A release that adds to another promises no more than that did.
     """
-    if standing is None:
+    if state is None:
         return Certificate(made)
     over_time = THEOREMS["incremental"]
-    made = replace(made, variant=INCREMENTAL, theorem=over_time, history=standing.history)
-    before = standing.before
+    made = replace(made, variant=INCREMENTAL, theorem=over_time, history=state.history)
+    before = state.before
     return Certificate(made if before is None else made.after(before.certificate.provenance))

@@ -30,9 +30,8 @@ def _threshold(word: str) -> Any:
 def declared_threshold(*words: str) -> Option:
     """t on a command line: a number, or one of these words."""
     more = f", or the paper's {' or '.join(map(repr, words))}, never proven" if words else ""
-    return Option(
-        "--threshold", f"t: a declared number{more}.", str, "T", read=_threshold, words=words
-    )
+    told = f"t, the largest epsilon that counts in full: a declared number{more}."
+    return Option("--threshold", told, str, "T", read=_threshold, words=words)
 
 
 NEIGHBOURS = Option(

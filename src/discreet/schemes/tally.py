@@ -18,7 +18,7 @@ from discreet.privacy.provenance import Neighbours, Pairs, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
-from discreet.schemes.base import About, Batch, Option, Run, Standing, option
+from discreet.schemes.base import About, Batch, LedgerState, Option, Run, option
 from discreet.schemes.certificates import certified
 from discreet.schemes.model import FactorModel
 from discreet.schemes.votes import (
@@ -29,7 +29,7 @@ from discreet.schemes.votes import (
     exact_votes,
     noisy_tallies,
 )
-from discreet.schemes.voting import Known, VotingScheme
+from discreet.schemes.voting_scheme import Known, VotingScheme
 
 PERSONALISATIONS = ("weigh", "sample")
 Count = Callable[[RatingsSource, Ballot], Integers]
@@ -58,7 +58,12 @@ class Tally(VotingScheme):
     )
     personalisation: str = option(
         "weigh",
-        Option("--personalise", "How many epsilons are served (weigh).", metavar="weigh|sample"),
+        Option(
+            "--personalise",
+            "How ratings with smaller epsilons enter: with a smaller weight (weigh, the default), "
+            "or a smaller probability (sample).",
+            metavar="weigh|sample",
+        ),
     )
 
     def release(
@@ -77,13 +82,13 @@ class Tally(VotingScheme):
             count(data, ballot), ballot.t, run, neighbours=self.neighbours, whole=ballot.whole
         )
         run.progress("tally", 1, 2)
-        made = replace(self._made(data, spec, run), pairs=pairs)
-        release = self.concluded(self._known(tallies, data, spec), data, certified(made))
+        made = replace(self._provenance(data, spec, run), pairs=pairs)
+        release = self.build_release(self._estimated(tallies, data, spec), data, certified(made))
         run.progress("tally", 2, 2)
         return release
 
     def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
-        """The specification, if all parameters are fit and go together."""
+        """The specification, if all parameters are valid and go together."""
         require_choice("personalisation", self.personalisation, PERSONALISATIONS)
         if self.personalisation == "sample" and self.unit == "person":
             raise ParameterError("unit='person' goes with add/remove neighbours and 'weigh' only")
@@ -110,29 +115,29 @@ class Tally(VotingScheme):
         return spends.allowance(spec.levels(data), self.t(spec))
 
     def publish_batch(
-        self, data: Ratings, spec: PrivacySpec, standing: Standing, run: Run
+        self, data: Ratings, spec: PrivacySpec, state: LedgerState, run: Run
     ) -> Batch:
         """One publication: every pair is counted once, and again only if its level was raised."""
-        budgets = self.allowances(data, spec, standing.spends)
+        budgets = self.allowances(data, spec, state.spends)
         ballot = self.ballot(data, spec, lambda _: budgets, run)
         counted = ballot.counted(data)
         weights = ballot.weights(counted)
         votes = count_votes(counted, weights, run.compute)
         batch = noisy_tallies(votes, ballot.t, run, neighbours=self.neighbours)
-        tallies = added_up(batch, standing.before, data.items)
-        certificate = certified(self._made(data, spec, run), standing)
-        release = self.concluded(self._known(tallies, data, spec), data, certificate)
+        tallies = added_up(batch, state.before, data.items)
+        certificate = certified(self._provenance(data, spec, run), state)
+        release = self.build_release(self._estimated(tallies, data, spec), data, certificate)
         costs = np.minimum(budgets, ballot.t)
         if self.personalisation == "weigh":
             costs = weights.astype(np.float64) * (ballot.t / ONE_VOTE)
         model = FactorModel(release, data, compute=run.compute)
         return Batch(model, costs, np.zeros_like(costs))
 
-    def _known(self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec) -> Known:
-        return self.known(tallies, data, spec, weighed=self.personalisation == "weigh")
+    def _estimated(self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec) -> Known:
+        return self.estimate_items(tallies, data, spec, weighed=self.personalisation == "weigh")
 
-    def _made(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
-        return self.made(
+    def _provenance(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
+        return self.provenance(
             data,
             spec,
             run.randomness,

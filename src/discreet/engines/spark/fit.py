@@ -11,6 +11,7 @@ from discreet.engines import Releasing, require_engine
 from discreet.engines.spark import sql, stated
 from discreet.engines.spark.ratings import SparkRatings, spark_ratings
 from discreet.engines.spark.session import connection_lost, reported
+from discreet.kernels.compute import Compute
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Pairs
 from discreet.privacy.spec import PrivacySpec
@@ -30,6 +31,7 @@ def fit(
     spec: PrivacySpec | None = None,
     *,
     seed: int | None = None,
+    compute: Compute = Compute(),
     progress: Progress = silent,
 ) -> Release:
     """The release that a local fit would make of the same ratings.
@@ -42,7 +44,7 @@ def fit(
     described = _Described(table, progress)
     fitted = OWN_WAYS.get(scheme.about.name, _by_parts)
     try:
-        return fitted(scheme, table, spec, Run(Randomness(seed), progress=described))
+        return fitted(scheme, table, spec, Run(Randomness(seed), compute, described))
     finally:
         with suppress(*connection_lost()):
             described.forget()

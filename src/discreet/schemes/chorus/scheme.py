@@ -17,7 +17,7 @@ from discreet.privacy.lifetime import Spends
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.release.release import Release
-from discreet.schemes.base import About, Batch, Option, Run, Standing, option
+from discreet.schemes.base import About, Batch, LedgerState, Option, Run, option
 from discreet.schemes.certificates import certified
 from discreet.schemes.chorus.budget import Budget, Plan, open_budget
 from discreet.schemes.chorus.directions import (
@@ -31,7 +31,7 @@ from discreet.schemes.effects import Directions
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FACTORS
 from discreet.schemes.votes import LevelsOf, added_up
-from discreet.schemes.voting import Known, VotingScheme
+from discreet.schemes.voting_scheme import Known, VotingScheme
 
 # Public constants, the same for every data set: docs/constants.md says how they were found.
 PROBE = 0.03
@@ -64,7 +64,7 @@ class Chorus(VotingScheme):
         audited=({"delta": 0.1, "factors": 1, "rounds": 2},),
     )
     delta: float = option(
-        1e-8, Option("--delta", "delta (1e-8): well below one over the ratings.", float)
+        1e-8, Option("--delta", "delta (1e-8): well below 1 / number of ratings.", float)
     )
     """Well below one over the number of ratings, or of people."""
     factors: int | str = option("auto", FACTORS)
@@ -90,11 +90,11 @@ class Chorus(VotingScheme):
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
             )
         learned = self._learn(data, spec, spec.levels, run)
-        certificate = certified(self._made(data, spec, run))
-        return self.concluded(learned.known, data, certificate, learned.directions)
+        certificate = certified(self._provenance(data, spec, run))
+        return self.build_release(learned.known, data, certificate, learned.directions)
 
     def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
-        """The specification, if all parameters are fit and go together."""
+        """The specification, if all parameters are valid and go together."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
         parts = require_count("publications", self.publications)
@@ -113,15 +113,15 @@ class Chorus(VotingScheme):
         )
 
     def publish_batch(
-        self, data: Ratings, spec: PrivacySpec, standing: Standing, run: Run
+        self, data: Ratings, spec: PrivacySpec, state: LedgerState, run: Run
     ) -> Batch:
         """One publication: every record with what its pair has left, at most its part of it."""
-        budgets = self.allowances(data, spec, standing.spends)
-        learned = self._learn(data, spec, lambda _: budgets, run, standing.before)
+        budgets = self.allowances(data, spec, state.spends)
+        learned = self._learn(data, spec, lambda _: budgets, run, state.before)
         parts = {"publications": self.publications, "delta": self.delta}
-        made = replace(self._made(data, spec, run), parameters=parts)
-        certificate = certified(made, standing)
-        release = self.concluded(learned.known, data, certificate, learned.directions)
+        made = replace(self._provenance(data, spec, run), parameters=parts)
+        certificate = certified(made, state)
+        release = self.build_release(learned.known, data, certificate, learned.directions)
         # Tallies alone are pure: only the rounds need a delta.
         part = self.delta / self.publications if learned.plan.factors else 0.0
         deltas = np.where(budgets > 0, part, 0.0)
@@ -142,8 +142,8 @@ class Chorus(VotingScheme):
         )
         return open_budget(data, allowance, self.unit, run)
 
-    def _made(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
-        return self.made(
+    def _provenance(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
+        return self.provenance(
             data,
             spec,
             run.randomness,
@@ -166,7 +166,7 @@ class Chorus(VotingScheme):
         budget = self.budget(data, spec, levels_of, run)
         plan = self._plan(budget)
         batch = budget.tallies(plan.tallies)
-        known = self.known(added_up(batch, before, data.items), data, spec)
+        known = self.estimate_items(added_up(batch, before, data.items), data, spec)
         effects = known.effects
         directions = None if before is None else released_directions(before, data.items, effects)
         if plan.factors:

@@ -66,7 +66,7 @@ PASSES = Option("--k1", "Passes without noise (50), passes of SGD or sweeps of A
 LAMBDA = Option("--lambda", "Regularisation of both sides (default: the scheme's own).", float)
 INITIAL = Option(
     "--initial",
-    "What to start from: entries of unit rows, or the ratings' directions (PMF).",
+    "What to start from: random vectors of length 1, or singular vectors of the ratings (PMF).",
     metavar="signed|nonnegative|spectral",
 )
 

@@ -88,15 +88,19 @@ class VotingScheme(ABC):
         return self.checked(spec), over_catalogue(ratings, self.items)
 
     def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
-        """The specification (by default the table's epsilon column), if all parameters are fit."""
+        """The specification, by default the table's column, if all parameters are valid."""
         require_choice("neighbours", self.neighbours, tuple(Neighbours))
         require_choice("unit", self.unit, UNITS)
         if self.unit == "person" and self.neighbours == Neighbours.REPLACE:
             raise ParameterError("unit='person' goes with add/remove neighbours and 'weigh' only")
+        if self.families and self.items is None:
+            raise ParameterError(
+                "families are columns of an item table: give one with items=... (--items)"
+            )
         if isinstance(self.threshold, str):
             raise ParameterError(
-                f"Tally's threshold is a declared number, or None for the largest level offered: "
-                f"got {self.threshold!r}, which would be computed from the ratings"
+                f"{self.about.name}'s threshold is a declared number, or None for the largest "
+                f"level offered: got {self.threshold!r}, which would be computed from the ratings"
             )
         return require_spec(spec or PrivacySpec.column())
 
@@ -106,7 +110,7 @@ class VotingScheme(ABC):
             return spec.max_level
         return require_positive("threshold", self.threshold)
 
-    def made(
+    def provenance(
         self, data: RatingsSource, spec: PrivacySpec, randomness: Randomness, **facts: Any
     ) -> Provenance:
         """What bears on the promise of a release: what all such schemes share, and their facts.
@@ -132,7 +136,7 @@ class VotingScheme(ABC):
             **facts,
         )
 
-    def known(
+    def estimate_items(
         self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec, *, weighed: bool = True
     ) -> Known:
         """What the tallies say of the items, with what is publicly known of them.
@@ -145,7 +149,7 @@ class VotingScheme(ABC):
         ratio = weight_ratio(weights) if weighed and self.unit == "rating" else 1.0
         return Known(tallies, features, estimate(tallies, data.scale, features, ratio))
 
-    def concluded(
+    def build_release(
         self,
         known: Known,
         data: RatingsSource,
