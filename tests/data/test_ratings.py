@@ -185,6 +185,7 @@ def test_the_latest_of_a_pair_is_kept_on_request(others: int) -> None:
     assert len(kept) == others + 2
     assert kept.to_frame().rows()[:2] == [("a", 1, 3.0, 10), ("a", 2, 5.0, 30)]
     same = Ratings.from_frame(frame.with_columns(timestamp=20), keep="last")
+    assert len(same) == others + 2
     assert same.to_frame().rows()[:2] == [("a", 1, 3.0, 20), ("a", 2, 4.0, 20)]  # the later row
     with pytest.raises(DataError, match="needs a timestamp column"):
         Ratings.from_frame(frame.drop("timestamp"), keep="last")

@@ -1,4 +1,4 @@
-"""docs/proofs/fixedpoint.md in exact arithmetic: weights, people, coins, accounting, the ledger."""
+"""docs/proofs/margins.md in exact arithmetic: weights, people, coins, accounting, the ledger."""
 
 import math
 from collections.abc import Callable

@@ -34,7 +34,8 @@ from discreet.schemes.chorus.rounds import CLIP, FLOOR, NoisyRounds, prepare_rou
 from discreet.schemes.chorus.scheme import PROBE, Chorus
 from discreet.schemes.chorus.weighing import PERSON_NORM, Allowance
 from discreet.schemes.effects import Effects
-from discreet.schemes.votes import PERSON_VOTES, noisy_tallies
+from discreet.schemes.tally import Tally
+from discreet.schemes.votes import PERSON_VOTES
 from tests.conftest import random_ratings
 
 mp.mp.dps = 60
@@ -92,18 +93,13 @@ def test_counts_and_tallies_together_cost_no_more_than_t(scales: list[Fraction])
         assert sum(ONE_VOTE / scale for scale in scales) <= Fraction(t)
 
 
-@pytest.mark.parametrize("votes", [1, PERSON_VOTES])
-def test_tallies_alone_cost_no_more_than_t(votes: int, scales: list[Fraction]) -> None:
+@pytest.mark.parametrize(("unit", "votes"), [("rating", 1), ("person", PERSON_VOTES)])
+def test_tallies_alone_cost_no_more_than_t(unit: str, votes: int, scales: list[Fraction]) -> None:
     """#noise-scales: one quotient, rounded up."""
+    data, spec = random_ratings(3, 4, 6, seed=0), PrivacySpec.uniform(1.0)
     for t in SOME:
         scales.clear()
-        noisy_tallies(
-            np.zeros((2, 3), np.int64),
-            t,
-            Run(Randomness(1)),
-            neighbours=Neighbours.ADD_REMOVE,
-            whole=votes,
-        )
+        Tally(unit=unit, threshold=t).release(data, spec, Run(Randomness(1)))
         assert votes * ONE_VOTE / scales[0] <= Fraction(t)
 
 

@@ -5,14 +5,27 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
+from discreet.privacy.history import History
+from discreet.privacy.lifetime import Spends
+from discreet.privacy.noise import Randomness
+from discreet.privacy.spec import PrivacySpec
+from discreet.privacy.theorems import THEOREMS, Status
 from discreet.release.release import Release
 from discreet.schemes import SCHEMES, find_scheme, usual_scheme
-from discreet.schemes.base import build_scheme, options_of
+from discreet.schemes.base import LedgerState, Run, build_scheme, options_of
+from discreet.schemes.certificates import certified
+from discreet.schemes.chorus.budget import Plan
+from discreet.schemes.chorus.rounds import prepare_rounds
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.tally import Tally
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-mechanism.md").read_text()
 [CODE] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -117,3 +130,41 @@ def test_every_scheme_of_the_table_describes_itself() -> None:
     assert usual_scheme(1e-6) is find_scheme("chorus")
     with pytest.raises(ParameterError, match="there is no scheme"):
         find_scheme("als")
+
+
+def test_what_it_says_it_offers_has_to_be_there(folder: Path) -> None:
+    for said, words in {
+        "publishes=True": "says `publishes` but has no require_publishable",
+        'engines=("local", "stream")': "says `engines` but has no checked, release",
+    }.items():
+        code = CODE.replace('name="Noisy means",', f'name="Noisy means", {said},')
+        assert code != CODE
+        (folder / "promising.py").write_text(code)
+        result = run("discreet fit club --scheme promising:NoisyMeans", folder)
+        assert result.returncode == 1
+        assert words in result.stderr
+
+
+def test_no_theorem_over_time_is_borrowed_from_the_others(small: Ratings) -> None:
+    """A ledger's certificate speaks of Tally and Chorus, each rating by itself."""
+    unproven = replace(THEOREMS["tally"], name="my own", backing=Status.UNPROVEN)
+    made = replace(Tally().fit(small).release.certificate.provenance, theorem=unproven)
+    nothing = Spends(*(np.zeros(len(small)) for _ in range(3)))
+    state = LedgerState(nothing, None, History(release=1, generation=""), earlier=0)
+    with pytest.raises(ParameterError, match="no theorem covers releases of Tally over time"):
+        certified(made, state)
+    for scheme in (Tally(unit="person"), Chorus(unit="person", delta=1e-6)):
+        with pytest.raises(ParameterError, match="unit='rating' only"):
+            scheme.publish_batch(small, PrivacySpec.column(), state, Run(Randomness(0)))
+
+
+def test_secret_sums_are_in_no_text_about_a_value(small: Ratings) -> None:
+    spec, run = PrivacySpec.column(), Run(Randomness(0))
+    scheme = Chorus(delta=1e-6, factors=2)
+    budget = scheme.budget(small, spec, spec.levels, run)
+    _, _, effects = scheme.estimate_items(budget.tallies(0.35), small, spec)
+    rounds = prepare_rounds(
+        small, effects, Plan(0.0, 0.35, 2, 2), budget, neighbours=scheme.neighbours, run=run
+    )
+    for value in (budget, rounds, rounds.contributions):
+        assert "array" not in repr(value).replace("typical=array", "")

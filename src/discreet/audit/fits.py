@@ -10,9 +10,10 @@ import numpy as np
 
 from discreet.arrays import Array
 from discreet.audit.game import Game
-from discreet.audit.neighbours import Pair, canary, crowd, four_people
+from discreet.audit.neighbours import Pair, canary, crowd, four_people, whole_person
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
+from discreet.errors import ParameterError
 from discreet.kernels.compute import Compute
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
@@ -87,6 +88,8 @@ def games_of(scheme: type[Scheme], t: float = 1.0) -> list[Game]:
     The claim is the record's level and the certificate's delta, and proven if the certificate says
     so. What protects nobody claims nothing: then any loss that runs can prove is there.
     """
+    if not scheme.about.audited:
+        raise ParameterError(f"{scheme.about.name} names nothing to be audited with")
     found = []
     for parameters in scheme.about.audited:
         if not scheme.about.private:
@@ -95,8 +98,11 @@ def games_of(scheme: type[Scheme], t: float = 1.0) -> list[Game]:
         elif scheme.about.personal:
             column = PrivacySpec.column(max_level=t)
             below = four_people(t).at_level(0.25 * t)
-            found.append(_game_of(scheme, parameters, crowd(t), column, "record at t"))
-            found.append(_game_of(scheme, parameters, below, column, "record below t"))
+            pairs = {"record at t": crowd(t), "record below t": below}
+            if scheme.about.units[0] == "person":
+                pairs = {"person at t": whole_person(4, t)}
+            for case, pair in pairs.items():
+                found.append(_game_of(scheme, parameters, pair, column, case))
         else:
             uniform = PrivacySpec.uniform(t)
             found.append(_game_of(scheme, parameters, four_people(t), uniform, "record at t"))
@@ -116,8 +122,8 @@ def _game_of(
         case,
         pair.level,
         FitRuns(made, pair, spec, shown),
-        delta=promised.delta,
-        proven=promised.status == Status.PROVEN,
+        delta=parameters.get("delta", promised.delta),
+        proven=scheme.about.proven or promised.status == Status.PROVEN,
     )
 
 
@@ -143,8 +149,9 @@ def served_game(t: float = 1.0) -> Game:
 
 
 def games(t: float = 1.0) -> list[Game]:
-    """Every scheme of the table through its public `fit`, and a control."""
-    found = [game for name in SCHEMES for game in games_of(find_scheme(name), t)]
+    """Every scheme of the table that is to be audited through its public `fit`, and a control."""
+    kinds = [find_scheme(name) for name in SCHEMES]
+    found = [game for kind in kinds if kind.about.audited for game in games_of(kind, t)]
     # Other games of the same schemes have many more runs.
-    few = [game if game.claimed is None else replace(game, share=0.5) for game in found]
+    few = [replace(game, share=0.5) if game.claimed and not game.proven else game for game in found]
     return [*few, served_game(t)]

@@ -74,7 +74,7 @@ def mentioned(arguments: Sequence[str]) -> list[str]:
     own = [after for word, after in pairwise(words) if word == "--scheme"]
     own = [name for name in own if ":" in name]
     if own and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # a module beside the data
+        sys.path.append(str(Path.cwd()))  # a module beside the data
     return list(dict.fromkeys([*SCHEMES, *own]))
 
 

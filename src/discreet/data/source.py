@@ -7,7 +7,7 @@ integers, and these are added up: in integers the sum does not depend on how man
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from discreet.arrays import Integers
@@ -74,7 +74,7 @@ class OnePart(Generic[T]):
     [3, 6]
     """
 
-    state: T
+    state: T = field(repr=False)
 
     def sum(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
         """What the only part contributes."""

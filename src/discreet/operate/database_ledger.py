@@ -10,6 +10,7 @@ from discreet.data.ratings import Ratings
 from discreet.database import ledger
 from discreet.database.connection import Database, now
 from discreet.database.generation import DatabaseKeeper
+from discreet.errors import LedgerError
 from discreet.operate.snapshot import Snapshot
 from discreet.privacy.lifetime import Costs
 from discreet.publishing.ledger import Named
@@ -37,13 +38,13 @@ class DatabaseLedger:
 
     def state(self, data: Ratings) -> LedgerState:
         """Where the ledger stood when the snapshot's ratings were read."""
-        assert len(data) == len(self.snapshot.ratings)
+        self._require_same(len(data))
         return self.snapshot.state
 
     def record(self, data: Ratings, costs: Costs, release: Release) -> ledger.ReleaseEntry:
         """Make a release visible and write down what it costs, or leave no trace at all."""
         snapshot, content = self.snapshot, release.files()
-        assert len(data) == len(costs.level) == len(snapshot.revisions)
+        self._require_same(len(data), len(costs.level), len(snapshot.revisions))
         history = snapshot.state.history
         named = Named.by(Release.from_files(content).certificate)
         # To the second, it would tell how long training took, and so how many rated.
@@ -53,3 +54,8 @@ class DatabaseLedger:
         with DatabaseKeeper(self.database).publication(history, entry.digest) as announced:
             ledger.record(self.database, entry, content, charges, announced)
         return entry
+
+    def _require_same(self, *counts: int) -> None:
+        """Costs and revisions are the snapshot's records', one for one."""
+        if set(counts) != {len(self.snapshot.ratings)}:
+            raise LedgerError("these are not the ratings of the snapshot: nothing was recorded")

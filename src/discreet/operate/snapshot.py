@@ -16,7 +16,7 @@ from discreet.data.ratings import Ratings
 from discreet.database import catalogue, generation, ledger, own_ratings
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, ledger_key
-from discreet.errors import DataError
+from discreet.errors import DataError, LedgerError
 from discreet.privacy.hashing import Hashes
 from discreet.publishing.ledger import find_spends, hash_records
 from discreet.release.release import Release
@@ -82,5 +82,8 @@ def _over_catalogue(table: pl.DataFrame, items: Items, declared: Declaration) ->
         nobody, empty = Ids(pl.Series("user", [], dtype=pl.String)), np.zeros(0)
         return Ratings(nobody, items.ids, nothing, none, empty, empty, None, scale)
     ratings = Ratings.from_frame(table.drop("revision"), scale=scale).with_items(items.ids)
-    assert len(ratings) == table.height
+    if len(ratings) != table.height:
+        raise LedgerError(
+            "the database holds ratings of items outside its catalogue: repair it first"
+        )
     return ratings

@@ -10,7 +10,6 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.kernels.compute import Compute
 from discreet.privacy.lifetime import Costs
 from discreet.privacy.noise import Randomness
-from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.publishing.file_ledger import FileLedger
@@ -83,8 +82,7 @@ def require_publishing(scheme: Publishing) -> None:
         abouts = [find_scheme(name).about for name in SCHEMES]
         others = " and ".join(about.name for about in abouts if about.publishes)
         raise ParameterError(f"the ledger goes with {others}: got {scheme.about.name}")
-    if scheme.neighbours != Neighbours.ADD_REMOVE or scheme.unit != "rating":
-        raise ParameterError("the ledger goes with add/remove neighbours and unit='rating' only")
+    scheme.require_publishable()
 
 
 def _require_scale(state: LedgerState, data: Ratings) -> None:

@@ -21,6 +21,13 @@ SCHEMES = {
 """Every scheme by its name, imported when it is first asked for; its class says the rest of it."""
 
 
+_METHODS = {
+    "publishes": ("require_publishable", "prepare", "allowances", "publish_batch"),
+    "engines": ("checked", "release"),
+}
+"""What a scheme offers that says so: see `base.Publishing` and `engines.Releasing`."""
+
+
 def find_scheme(name: str) -> type[Scheme]:
     """The class of a scheme: one of the table, in any case, or one's own as module:Class.
 
@@ -44,6 +51,11 @@ def find_scheme(name: str) -> type[Scheme]:
             f"{name} is no scheme: a scheme is a dataclass with an `about`, a field `items` and a "
             "method `fit`"
         )
+    offers = {"publishes": found.about.publishes, "engines": "stream" in found.about.engines}
+    for said, methods in _METHODS.items():
+        missing = [method for method in methods if not hasattr(found, method)]
+        if offers[said] and missing:
+            raise ParameterError(f"{name} says `{said}` but has no {', '.join(missing)}")
     return found
 
 

@@ -13,7 +13,6 @@ from discreet.kernels.compute import Compute
 from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
-from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
@@ -32,6 +31,9 @@ class About:
     """Where ratings may be: "local" in memory, "stream" on disk, "spark" in a cluster."""
     units: tuple[str, ...] = ("rating",)
     """What it can protect; the first unless something else is chosen. None if it protects none."""
+    proven: bool = False
+    """Whether its certificates may say so: then an audit takes a refutation for an alarm, whatever
+    the certificate says."""
     personal: bool = True
     """Whether every rating, or person, is served at a level of its own; else at the smallest."""
     publishes: bool = False
@@ -137,14 +139,8 @@ class Batch(NamedTuple):
 class Publishing(Scheme, Protocol):
     """What a scheme offers whose releases add to one another, within lifetime budgets."""
 
-    @property
-    def neighbours(self) -> Neighbours:
-        """Which two data sets must look alike."""
-        ...
-
-    @property
-    def unit(self) -> str:
-        """What is protected."""
+    def require_publishable(self) -> None:
+        """An error unless a theorem for releases over time covers its parameters."""
         ...
 
     def prepare(self, ratings: Ratings, spec: PrivacySpec | None) -> tuple[PrivacySpec, Ratings]:

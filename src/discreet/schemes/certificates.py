@@ -7,6 +7,7 @@ from typing import Any
 
 from discreet.data.items import Items
 from discreet.data.source import RatingsSource
+from discreet.errors import ParameterError
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
 from discreet.privacy.promise import INCREMENTAL
@@ -52,6 +53,11 @@ def certified(made: Provenance, state: LedgerState | None = None) -> Certificate
     """
     if state is None:
         return Certificate(made)
+    if made.theorem not in (THEOREMS["tally"], THEOREMS["chorus"]):
+        raise ParameterError(
+            f"no theorem covers releases of {made.scheme} over time: incremental.md is about "
+            "Tally and Chorus, each rating protected by itself"
+        )
     over_time = THEOREMS["incremental"]
     made = replace(made, variant=INCREMENTAL, theorem=over_time, history=state.history)
     before = state.before

@@ -53,9 +53,11 @@ class Tally(VotingScheme):
         promise="pure epsilon for every rating, at its own level; proven",
         engines=("local", "stream", "spark"),
         units=("rating", "person"),
+        proven=True,
         publishes=True,
         reads_items=True,
     )
+    theorem: ClassVar[str] = "tally"
     personalisation: str = option(
         "weigh",
         Option(
@@ -118,12 +120,13 @@ class Tally(VotingScheme):
         self, data: Ratings, spec: PrivacySpec, state: LedgerState, run: Run
     ) -> Batch:
         """One publication: every pair is counted once, and again only if its level was raised."""
+        self.require_publishable()
         budgets = self.allowances(data, spec, state.spends)
         ballot = self.ballot(data, spec, lambda _: budgets, run)
         counted = ballot.counted(data)
         weights = ballot.weights(counted)
         votes = count_votes(counted, weights, run.compute)
-        batch = noisy_tallies(votes, ballot.t, run, neighbours=self.neighbours)
+        batch = noisy_tallies(votes, ballot.t, run, neighbours=self.neighbours, whole=ballot.whole)
         tallies = added_up(batch, state.before, data.items)
         certificate = certified(self._provenance(data, spec, run), state)
         release = self.build_release(self._estimated(tallies, data, spec), data, certificate)

@@ -102,9 +102,12 @@ def count_votes(
 
 
 def noisy_tallies(
-    votes: Integers, t: float, run: Run, *, neighbours: Neighbours, whole: int = 1
+    votes: Integers, t: float, run: Run, *, neighbours: Neighbours, whole: int
 ) -> Tallies:
-    """The mechanism: discrete Laplace noise of scale whole/t on every item there is."""
+    """The mechanism: discrete Laplace noise of scale whole/t on every item there is.
+
+    `whole` is how many votes one unit of protection has, and so how far it can move them.
+    """
     # Rounded up: a hair more noise, never less.
     scale = rounded_up(whole * ONE_VOTE / Fraction(t))
     against, in_favour = votes

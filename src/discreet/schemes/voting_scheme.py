@@ -51,6 +51,8 @@ class VotingScheme(ABC):
     """Item effects from noisy tallies of votes; people are folded in from their own ratings."""
 
     about: ClassVar[About]
+    theorem: ClassVar[str]
+    """Which of the table's theorems is about the mechanism; others are named after it."""
     items: Items | None = None
     """The public catalogue; without one, the list of rated items is assumed to be public."""
     families: tuple[str, ...] | None = option(None, FAMILIES)
@@ -104,6 +106,13 @@ class VotingScheme(ABC):
             )
         return require_spec(spec or PrivacySpec.column())
 
+    def require_publishable(self) -> None:
+        """An error unless the theorem for releases over time covers it: proofs/incremental.md."""
+        if self.neighbours != Neighbours.ADD_REMOVE or self.unit != "rating":
+            raise ParameterError(
+                "the ledger goes with add/remove neighbours and unit='rating' only"
+            )
+
     def t(self, spec: PrivacySpec) -> float:
         """t as it was declared, never computed from the ratings."""
         if self.threshold is None:
@@ -115,9 +124,9 @@ class VotingScheme(ABC):
     ) -> Provenance:
         """What bears on the promise of a release: what all such schemes share, and their facts.
 
-        The theorem goes by the scheme's name, by what is protected, and by the neighbours.
+        The theorem goes by what is protected, and by the neighbours.
         """
-        theorem = self.about.name.lower()
+        theorem = self.theorem
         if self.unit == "person":
             theorem += "-person"
         elif self.neighbours == Neighbours.REPLACE:

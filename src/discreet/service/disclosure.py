@@ -199,7 +199,7 @@ def _spent(spend: Spend | None) -> Loss:
 
 
 def _choice(level: float, spend: Spend | None, declared: Declaration) -> Choice:
-    """By the publishers' own rule; t is the largest level offered, as in operate/publish.py."""
+    """By the publishers' own rule; t is the largest level offered, as in operate/releases.py."""
     past = (0.0, 0.0, 0.0) if spend is None else spend[:3]
     spends = Spends(*(np.array([value]) for value in past))
     part = spends.allowance(np.array([level]), declared.max_level, delta=declared.delta)

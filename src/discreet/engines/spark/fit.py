@@ -18,11 +18,11 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.schemes.base import Run, Scheme
+from discreet.schemes.pmf.pdp import PDPPMF
+from discreet.schemes.tally import Tally
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from discreet.schemes.tally import Tally
 
 
 def fit(
@@ -42,7 +42,7 @@ def fit(
     table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
     require_inside(table, scheme.items)
     described = _Described(table, progress)
-    fitted = OWN_WAYS.get(scheme.about.name, _by_parts)
+    fitted = OWN_WAYS.get(type(scheme), _by_parts)
     try:
         return fitted(scheme, table, spec, Run(Randomness(seed), compute, described))
     finally:
@@ -84,7 +84,7 @@ def _tally(
 
 
 def _stated(
-    scheme: Any,
+    scheme: PDPPMF,
     table: SparkRatings,
     spec: PrivacySpec | None,
     run: Run,
@@ -98,8 +98,8 @@ def _inside(scheme: Scheme, table: SparkRatings) -> SparkRatings:
         return table if scheme.items is None else table.with_items(scheme.items.ids)
 
 
-OWN_WAYS: dict[str, Callable[[Any, SparkRatings, PrivacySpec | None, Run], Release]]
-OWN_WAYS = {"Tally": _tally, "PDP-PMF": _stated}
+OWN_WAYS: dict[type, Callable[[Any, SparkRatings, PrivacySpec | None, Run], Release]]
+OWN_WAYS = {Tally: _tally, PDPPMF: _stated}
 """Schemes that Spark has a faster way for, or the only one, than sums over parts."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -58,7 +58,7 @@ class Budget(ABC):
     """One fit's budget: it draws counts and tallies, and weighs records in the rounds."""
 
     allowance: Allowance
-    exact: Integers
+    exact: Integers = field(repr=False)
     """Votes against and in favour of every item: secret."""
     run: Run
 
@@ -127,7 +127,7 @@ class RatingBudget(Budget):
     def tallies(self, share: float) -> Tallies:
         """Tally's own, at this share of every epsilon."""
         t = rounded_down(Fraction(share) * Fraction(self.allowance.t))
-        return noisy_tallies(self.exact, t, self.run, neighbours=self.allowance.neighbours)
+        return noisy_tallies(self.exact, t, self.run, neighbours=self.allowance.neighbours, whole=1)
 
     def weighing(self, share: float) -> RatingWeighing:
         """By every record's own level."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import NamedTuple
@@ -50,7 +50,8 @@ class Contributions(NamedTuple):
 class NoisyRounds:
     """The rounds: everything secret is here, and only noisy sums leave."""
 
-    contributions: Parts[Contributions]
+    contributions: Parts[Contributions] = field(repr=False)
+    """Everybody's: secret."""
     plan: Plan
     mus: tuple[float, ...]
     """Of every round."""

@@ -59,10 +59,12 @@ class Chorus(VotingScheme):
         promise="(epsilon, delta) for every rating, at its own level; proven; hidden factors",
         engines=("local", "stream", "spark"),
         units=("rating", "person"),
+        proven=True,
         publishes=True,
         reads_items=True,
         audited=({"delta": 0.1, "factors": 1, "rounds": 2},),
     )
+    theorem: ClassVar[str] = "chorus"
     delta: float = option(
         1e-8, Option("--delta", "delta (1e-8): well below 1 / number of ratings.", float)
     )
@@ -116,6 +118,7 @@ class Chorus(VotingScheme):
         self, data: Ratings, spec: PrivacySpec, state: LedgerState, run: Run
     ) -> Batch:
         """One publication: every record with what its pair has left, at most its part of it."""
+        self.require_publishable()
         budgets = self.allowances(data, spec, state.spends)
         learned = self._learn(data, spec, lambda _: budgets, run, state.before)
         parts = {"publications": self.publications, "delta": self.delta}
