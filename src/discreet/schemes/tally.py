@@ -38,14 +38,17 @@ Count = Callable[[RatingsSource, Ballot], Integers]
 
 @dataclass(frozen=True, kw_only=True)
 class Tally(VotingScheme):
-    """Item effects from noisy tallies, pure epsilon for every single rating.
+    """Learns how well every item is liked from noisy votes: pure epsilon for every single rating.
 
     A rating adds w (hi - r)/(hi - lo) to its item's votes against and w (r - lo)/(hi - lo) to those
     in favour, w = min(1, epsilon/t); every tally of the catalogue gets Laplace noise of scale 1/t.
-    People are folded in from their own ratings.
+    A person's own taste is added where recommendations are made, from their own ratings alone.
 
-    >>> Tally(threshold=0.5).personalisation
-    'weigh'
+    >>> import discreet as dc
+    >>> club = dc.cinema_club()
+    >>> model = Tally(items=club.items).fit(club.ratings, dc.PrivacySpec.uniform(0.5))
+    >>> print(model.release.certificate.status, model.release.certificate.delta)
+    proven 0.0
     """
 
     about: ClassVar[About] = About(

@@ -44,14 +44,21 @@ TALLIES = 0.35
 
 @dataclass(frozen=True, kw_only=True)
 class Chorus(VotingScheme):
-    """Tally's item effects, and hidden factors on top, (epsilon, delta) for every single rating.
+    """Learns hidden tastes on top of Tally's item effects: (epsilon, delta) for every rating.
+
+    It is a power iteration, the textbook way to the leading factors of a matrix, with noise in
+    every step and people who can move it by little each.
 
     One round: x = residual clipped to +-X, a = w x; person i's vector is
     u_i = g_i / sqrt(|g_i|^2 + h_i^2 + h0^2) with g_i = sum_j a_ij z_j, h_i^2 = sum_j a_ij^2, kept
     secret; item j's sum_i a_ij u_i is released with Gaussian noise and gives the next z.
 
-    >>> Chorus(delta=1e-7).factors
-    'auto'
+    >>> import discreet as dc
+    >>> club = dc.cinema_club()
+    >>> scheme = Chorus(items=club.items, delta=1e-6, factors=2, rounds=2)
+    >>> release = scheme.fit(club.ratings, dc.PrivacySpec.uniform(1.0), seed=0).release
+    >>> [name for name in release.factor_names if name.startswith("factor")]
+    ['factor 1', 'factor 2']
     """
 
     about: ClassVar[About] = About(
