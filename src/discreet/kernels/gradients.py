@@ -51,6 +51,10 @@ def _row(matrix, rows, k):  # type: ignore[no-untyped-def]
     return matrix[np.uint64(rows[np.uint64(k)])]
 
 
+_LINE = 16
+"""Numbers of 32 bits in a line of the caches, which memory brings at a time."""
+
+
 @njit(inline="always")
 def _ask_ahead(matrix, rows, k, d):  # type: ignore[no-untyped-def]
     """Ask for a row that is needed soon: those of large tables lie beyond the caches.
@@ -60,6 +64,10 @@ def _ask_ahead(matrix, rows, k, d):  # type: ignore[no-untyped-def]
     start = np.int64(rows[np.uint64(min(k + AHEAD, len(rows) - 1))]) * d
     about_to_read(matrix, start)
     about_to_read(matrix, start + d - 1)
+    if d > 2 * _LINE:  # its ends are not enough: a fifth less time with 64 factors, two threads
+        about_to_read(matrix, start + _LINE)
+        about_to_read(matrix, start + 2 * _LINE)
+        about_to_read(matrix, start + d - _LINE)
 
 
 @unrolled_kernel
