@@ -50,7 +50,6 @@ class Row(NamedTuple):
     error: float
     free: judge.Finding
     strong: judge.Finding
-    doubt: float
     seconds: float
 
 
@@ -69,7 +68,6 @@ def measure(cell: Cell, draws: int, first: int, chorus: bool) -> list[Row]:
             sum(errors[scheme] for errors in found) / len(found),
             judge.judge(found, scheme),
             judge.judge(found, scheme, judge.STRONG),
-            sum(errors["doubt"] for errors in found) / len(found),
             seconds,
         )
         for scheme in ("Tally", "Chorus")
@@ -102,30 +100,22 @@ def show(rows: Sequence[Row], least: int) -> None:
     rows = sorted(rows, key=lambda row: -row.free.excess)
     print(
         "| table | levels | protects | scheme | RMSE | excess | ± | beside | "
-        "excess, strong | ± | beside | doubt |"
+        "excess, strong | ± | beside |"
     )
-    print("|---|---|---|---|---:|---:|---:|---|---:|---:|---|---:|")
+    print("|---|---|---|---|---:|---:|---:|---|---:|---:|---|")
     for k, row in enumerate(rows):
         if k >= least and row.free.excess <= judge.PROMISED:
             break
         free, strong = (
             f"{x.excess:+.4f} | {x.error:.4f} | {x.reference}" for x in (row.free, row.strong)
         )
-        print(
-            f"| {' | '.join(row.cell)} | {row.scheme} | {row.error:.4f} | {free} | {strong} "
-            f"| {row.doubt:.2g} |"
-        )
+        told = " | ".join(row.cell)
+        print(f"| {told} | {row.scheme} | {row.error:.4f} | {free} | {strong} |")
     broken = [row for row in rows if row.free.excess > judge.PROMISED]
-    sure = [row for row in broken if row.free.sure > judge.PROMISED]
+    sure = sum(row.free.at_least > judge.PROMISED for row in broken)
     print(
-        f"\n{len(rows)} cells: {len(broken)} beyond {judge.PROMISED} beside what costs nothing, "
-        f"{len(sure)} of them by more than two standard errors."
-    )
-    knowable = [row for row in rows if row.doubt <= judge.KNOWN_MEAN]
-    beyond = sum(row.strong.excess > judge.PROMISED for row in knowable)
-    print(
-        f"Where the tallies' noise leaves the mean open by at most {judge.KNOWN_MEAN}: "
-        f"{len(knowable)} cells, {beyond} of them beyond it beside references that know it exactly."
+        f"\n{len(rows)} findings: {len(broken)} beyond {judge.PROMISED}, {sure} of them by more "
+        "than three standard errors."
     )
 
 

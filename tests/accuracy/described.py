@@ -29,8 +29,8 @@ def telling(_: Rng, year: Array) -> dict[str, Any]:
 
 def noise(rng: Rng, year: Array) -> dict[str, Any]:
     count = len(year)
-    numbers = {f"number {k}": rng.normal(size=count) for k in range(25)}
-    words = [[f"tag {t}" for t in np.unique(rng.integers(0, 40, 4))] for _ in range(count)]
+    numbers = {f"number {k}": rng.normal(size=count) for k in range(12)}
+    words = [[f"tag {t}" for t in np.unique(rng.integers(0, 25, 3))] for _ in range(count)]
     titles = [f"Word{k} Tale" for k in rng.integers(0, count // 3, count)]
     return numbers | {"tags": words, "title": titles}
 

