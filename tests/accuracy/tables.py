@@ -178,7 +178,7 @@ def love_or_hate(rng: Rng) -> Table:
     return divided(rng, user, item, on_scale(x))
 
 
-def reviews(rng: Rng, people: int = 3000, items: int = 1500) -> Table:
+def reviews(rng: Rng, people: int = 2000, items: int = 1000) -> Table:
     """J-shaped, as reviews in shops are: mostly fives, then ones; few ratings a person."""
     user, item = pairs(rng, 1 + rng.geometric(0.5, people), zipf(items, 1.0))
     x = opinions(rng, user, item, mean=0.9, person=0.3)
@@ -215,9 +215,9 @@ def large_catalogue(rng: Rng, catalogue: int, rated: int, people: int) -> Table:
 
 def half_on_one(rng: Rng) -> Table:
     """One item has half of all the ratings."""
-    others, place = pairs(rng, rng.integers(0, 3, 3000), zipf(400))
-    user = np.concatenate([np.arange(3000), others])
-    item = np.concatenate([np.zeros(3000, dtype=int), place + 1])
+    others, place = pairs(rng, rng.integers(0, 3, 2000), zipf(400))
+    user = np.concatenate([np.arange(2000), others])
+    item = np.concatenate([np.zeros(2000, dtype=int), place + 1])
     return divided(rng, user, item, on_scale(opinions(rng, user, item)))
 
 

@@ -34,8 +34,8 @@ class Kind(NamedTuple):
 GENERATED = {
     "one person": Kind(t.one_person, draws=8),
     "two people": Kind(t.two_people, draws=8),
-    "one item": Kind(t.one_item, draws=2),
-    "three items": Kind(partial(t.usual, people=700, items=3, typical=2), draws=2),
+    "one item": Kind(t.one_item),
+    "three items": Kind(partial(t.usual, people=700, items=3, typical=2)),
     "all in the middle": Kind(partial(t.all_equal, rating=3.0)),
     "all fours": Kind(partial(t.all_equal, rating=4.0)),
     "all fives": Kind(partial(t.all_equal, rating=5.0)),
