@@ -21,7 +21,6 @@ from discreet.privacy.provenance import Neighbours
 from discreet.schemes.base import Run
 from discreet.schemes.chorus.rounds import CLIP, prepare_rounds
 from discreet.schemes.chorus.scheme import Chorus
-from discreet.schemes.effects import Effects
 from discreet.schemes.tally import Tally
 from tests.schemes import test_tally
 
@@ -126,7 +125,7 @@ def rounds_leave_room_for_cut_off_products() -> None:
     spec = chorus.PrivacySpec.column()
     run = Run(Randomness(0))
     budget = scheme.budget(table, spec, spec.levels, run)
-    flat = Effects(3.0, np.zeros(3), np.ones(3))
+    flat = np.full(3, 3.0)
     for neighbours, moved in ((Neighbours.ADD_REMOVE, CLIP), (Neighbours.REPLACE, 2 * CLIP)):
         plan = chorus.plan_of(scheme, 2)
         rounds = prepare_rounds(table, flat, plan, budget, neighbours=neighbours, run=run)

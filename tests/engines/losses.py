@@ -12,7 +12,6 @@ from discreet.privacy.noise import Randomness
 from discreet.schemes.base import Run
 from discreet.schemes.chorus.budget import PersonBudget, Plan
 from discreet.schemes.chorus.rounds import prepare_rounds
-from discreet.schemes.effects import Effects
 from discreet.schemes.votes import PERSON_VOTES, exact_votes
 
 T, DELTA = 1.0, 1e-6
@@ -49,7 +48,7 @@ def chorus_loss(sources: Any) -> float:
     """epsilon at delta: mu of tallies and all rounds together, from exact sums and deviations."""
     scheme = dc.Chorus(items=catalogue(), unit="person", threshold=T, delta=DELTA)
     plan, z = Plan(0.0, 0.35, 1, 2), np.full((2, 1), float(GRID))
-    flat = Effects(3.0, np.zeros(2), np.ones(2))
+    flat = np.full(2, 3.0)
     votes, sums = [], []
     for source in sources:
         budget = scheme.budget(source, SPEC, SPEC.levels, ALONE)

@@ -31,9 +31,8 @@ from discreet.schemes.base import Run
 from discreet.schemes.chorus import rounds
 from discreet.schemes.chorus.budget import PersonBudget, Plan
 from discreet.schemes.chorus.rounds import CLIP, FLOOR, NoisyRounds, prepare_rounds
-from discreet.schemes.chorus.scheme import PROBE, Chorus
+from discreet.schemes.chorus.scheme import ACTIVITY, PROBE, Chorus
 from discreet.schemes.chorus.weighing import PERSON_NORM, Allowance
-from discreet.schemes.effects import Effects
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import PERSON_VOTES
 from tests.conftest import random_ratings
@@ -86,9 +85,11 @@ def test_counts_and_tallies_together_cost_no_more_than_t(scales: list[Fraction])
     for t in (*SOME, *(near / PROBE).tolist(), *(near / (1 - PROBE)).tolist()):
         scales.clear()
         declared = replace(budget, allowance=replace(budget.allowance, t=t))
-        declared.probe(PROBE)
+        of_counts = rounded_down(Fraction(PROBE) - Fraction(ACTIVITY))
+        declared.probe(of_counts)
+        declared.activity(ACTIVITY)
         declared.tallies(1 - PROBE)
-        for share, scale in zip((PROBE, 1 - PROBE), scales, strict=True):
+        for share, scale in zip((of_counts, ACTIVITY, 1 - PROBE), scales, strict=True):
             assert ONE_VOTE / scale <= Fraction(share) * Fraction(t)
         assert sum(ONE_VOTE / scale for scale in scales) <= Fraction(t)
 
@@ -123,16 +124,16 @@ class Given(PersonBudget):
 
 def given_budget(data: Ratings, mu: float, weights: Any = 1.0) -> Given:
     nothing = Allowance(data.items, lambda part: np.ones(len(part)), np.ones(1), 1.0, 1e-6)
-    return Given(nothing, np.zeros((2, len(data.items)), np.int64), Run(Randomness(0)), weights, mu)
+    votes = np.zeros((2, len(data.items)), np.int64)
+    return Given(nothing, data, votes, Run(Randomness(0)), weights, mu)
 
 
 def prepared(
     data: Ratings, plan: Plan, budget: Given, neighbours: Neighbours = Neighbours.ADD_REMOVE
 ) -> NoisyRounds:
     """Rounds whose residuals are all beyond the clip, so that weights alone decide."""
-    count = len(data.items)
-    effects = Effects(-50.0, np.zeros(count), np.ones(count))
-    return prepare_rounds(data, effects, plan, budget, neighbours=neighbours, run=budget.run)
+    base = np.full(len(data.items), -50.0)
+    return prepare_rounds(data, base, plan, budget, neighbours=neighbours, run=budget.run)
 
 
 def rounds_cost(rounds: NoisyRounds, moved: Fraction) -> Fraction:
@@ -149,7 +150,8 @@ def test_a_person_s_noises_share_one_budget_exactly() -> None:
     for mu in SOME:
         budget = given_budget(data, mu)
         plan = Plan(PROBE, (1 - PROBE) * min(mu / 10, 0.6), 2, 6)
-        scales = (Fraction(budget.scale(share)) for share in (plan.probe, plan.tallies))
+        parts = (plan.probe - ACTIVITY, ACTIVITY, plan.tallies)
+        scales = (Fraction(budget.scale(share)) for share in parts)
         votes = sum((PERSON_NORM * ONE_VOTE / scale) ** 2 for scale in scales)
         for share in (plan.probe, plan.tallies, plan.share):
             part = Fraction(mu) ** 2 * Fraction(share)

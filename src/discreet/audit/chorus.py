@@ -31,7 +31,6 @@ from discreet.schemes.base import Run
 from discreet.schemes.chorus.budget import Plan
 from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.chorus.scheme import PROBE, Chorus
-from discreet.schemes.effects import Effects
 from discreet.schemes.votes import LevelsOf
 
 AT_ONCE = 5_000
@@ -130,7 +129,7 @@ class ChorusRuns:
         budget = self.scheme.budget(table, spec, of, run)
         budget.probe(self.plan.probe)
         budget.tallies(self.plan.tallies)
-        flat = Effects(table.scale.middle, np.zeros(len(table.items)), np.ones(len(table.items)))
+        flat = np.full(len(table.items), table.scale.middle)
         rounds = prepare_rounds(
             table, flat, self.plan, budget, neighbours=self.scheme.neighbours, run=run
         )

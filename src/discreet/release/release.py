@@ -24,8 +24,12 @@ from discreet.privacy.certificate import Certificate
 from discreet.privacy.promise import INCREMENTAL
 from discreet.release.durable import make_room, put_in_place, stage
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
+from discreet.release.own_mean import OwnLevel
 from discreet.release.scoring import FoldIn, ItemScores, Own, fold_in, score_pairs, top_n
 from discreet.release.tallies import Tallies
+
+ONE = "one"
+"""The name of the factor that is the same for every item: a person's own level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +91,15 @@ class Release:
             self.item_factors,
             self.prior.astype(self.item_factors.dtype),
             tuple(self.families.values()),
+            self._own_level,
         )
+
+    @property
+    def _own_level(self) -> OwnLevel | None:
+        """Where the first of the named factors is a constant, it is everybody's own level."""
+        if not self.factor_names or self.factor_names[0] != ONE:
+            return None
+        return OwnLevel(self.mean, self.fold_in.ridge / float(self.item_factors[0, 0]) ** 2)
 
     @cached_property
     def typical_scores(self) -> NDArray[np.float64]:

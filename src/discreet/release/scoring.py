@@ -17,6 +17,7 @@ from discreet.arrays import Array
 from discreet.kernels.least_squares import gram, solve_rows
 from discreet.kernels.lists import add_family_scores, best_items, dot_pairs, score_people
 from discreet.kernels.threads import even_ranges, run_all, run_ranges, thread_count
+from discreet.release.own_mean import OwnLevel, OwnMeans, judge_own_means
 
 FAMILY_SHRINK = 1.5
 """A family's mean residual counts as if so many more ratings of it had been as predicted:
@@ -50,6 +51,8 @@ class ItemScores(NamedTuple):
     """The vector u of somebody of whom nothing is known."""
     families: tuple[NDArray[np.int32], ...] = ()
     """For every grouping of the items (series, author) the family of each item, -1 for none."""
+    level: OwnLevel | None = None
+    """How somebody's own mean is judged beside the regression; None where it is not."""
 
 
 class Own(NamedTuple):
@@ -67,6 +70,8 @@ class People(NamedTuple):
     family_keys: tuple[Array, ...]
     """For every grouping, person * (number of families) + family, in ascending order."""
     family_effects: tuple[Array, ...]
+    own: OwnMeans | None = None
+    """Their own means, where those are mixed in."""
 
 
 def typical_person(factors: Array, middle: float) -> Array:
@@ -109,7 +114,7 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
         threads=workers,
     )
     coefficients = differences + item_scores.prior
-    if not item_scores.families:
+    if not item_scores.families and item_scores.level is None:
         return People(coefficients, (), ())
     who = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
     residual = (
@@ -117,6 +122,11 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
         - item_scores.base[items]
         - _dots(coefficients, item_scores.factors, who, items, workers)
     )
+    own_means = None
+    if item_scores.level is not None:
+        tastes = differences[:, 1:]  # all but the level
+        penalty = how.ridge * np.einsum("ij,ij->i", tastes, tastes)
+        own_means = judge_own_means(ptr, ratings, residual, penalty, item_scores.level, how.ridge)
     keys, effects = [], []
     for codes in item_scores.families:
         grouped = codes[items] >= 0
@@ -129,7 +139,7 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
         residual[grouped] -= effect[place]
         keys.append(key)
         effects.append(effect)
-    return People(coefficients, tuple(keys), tuple(effects))
+    return People(coefficients, tuple(keys), tuple(effects), own_means)
 
 
 def score_pairs(
@@ -147,7 +157,7 @@ def score_pairs(
         wanted = who.astype(np.int64) * _families(codes) + codes[what]
         place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         scores += np.where((codes[what] >= 0) & (keys[place] == wanted), effects[place], 0.0)
-    return scores
+    return scores if people.own is None else people.own.mixed(who, scores)
 
 
 def top_n(
@@ -182,7 +192,10 @@ def top_n(
         blocks = [partial(rank, lo, min(lo + step, count)) for lo in range(0, count, step)]
         run_all(blocks, thread_count(threads))
     who, place = np.nonzero(best >= 0)
-    return who, best[who, place], score[who, place].astype(np.float64)
+    scores = score[who, place].astype(np.float64)
+    if people.own is not None:  # the order of somebody's list stays
+        scores = people.own.mixed(who, scores)
+    return who, best[who, place], scores
 
 
 def _score_block(

@@ -6,161 +6,194 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.arrays import Array
+from discreet.arrays import Array, Floats
 from discreet.data.features import Features
 from discreet.data.scale import RatingScale
+from discreet.kernels.effects import MOMENTS, effect_moments
+from discreet.kernels.threads import even_ranges, run_ranges, thread_count
 from discreet.release.tallies import Tallies
+from discreet.schemes.counts import CountBeliefs, believe
+from discreet.schemes.standardise import flag_columns, number_columns, weighted_mean
 
 # In quarters of the scale (stars of five), the same for every data set: docs/constants.md.
-_RATING_VARIANCE = 1.0
-_PRIOR_RIDGE = 20.0
-_SPREAD = (0.02, 1.0)
-_ROUNDS = 8
-# Ridges of the fold-in, as 0.8 (the variance of a rating) over a coefficient's prior variance.
-ERROR_VARIANCE = 0.8
-_SMALLEST_SIZE = 1e-12
-"""A coefficient's prior variance below which a hidden direction is none."""
-FACTOR = "factor "
-"""A hidden direction's name, before its number."""
-_RIDGE_ONE, _RIDGE_EFFECT, _RIDGE_COUNT, _RIDGE_PRODUCT, _RIDGE_PUBLIC = (
-    5.0,
-    12.0,
-    30.0,
-    300.0,
-    25.0,
-)
+RATING_VARIANCE = 0.7
+"""How much one rating differs by chance from what its item deserves, squared."""
+PRIOR_RIDGE = 40.0
+SPREAD = (0.002, 1.0)
+USUAL_SPREAD, SPREAD_WEIGHT = 0.1, 150.0
+"""The spread of effects where the tallies hardly tell it, and how firmly it is believed."""
+USUAL_LEVEL, LEVEL_VARIANCE = 0.75, 0.25
+"""Tables have a mean of about so much above the middle of the scale, give or take: its variance."""
+REACH = 1.25
+"""Public features explain at most so many deviations of all effects: no extrapolation."""
+MOST_ROUNDS, STILL = 12, 0.002
+"""Rounds end when the regression moves an item by less than that, typically."""
+POPULAR = 10.0
+"""From about so many votes on, popularity counts on a logarithmic scale."""
 
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """What the tallies say: the mean rating, each item's effect, and how often it is rated."""
+    """What the tallies say: the mean rating, each item's effect, and how often it is rated.
+
+    All of it is in the units of the ratings and votes; `doubts` are variances.
+    """
 
     mean: float
-    item_effects: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    """Noisy weighted counts, at least zero."""
+    item_effects: Floats
+    doubts: Floats
+    """The variance of every item's true effect around the one that is stated."""
+    counts: Floats
+    """How often every item was probably rated, weighed."""
+    popularity: Floats
+    """log(1 + count/10), on average over what the count may be."""
+    popularity_doubt: float
+    """Its variance around that, over ratings."""
+    mean_doubt: float
+    """The variance of the true mean around the one that is stated."""
 
 
 def estimate(
-    tallies: Tallies, scale: RatingScale, features: Features, weight_ratio: float
+    tallies: Tallies,
+    scale: RatingScale,
+    features: Features,
+    weight_ratio: float,
+    threads: int | None = None,
 ) -> Effects:
     """Shrink the tallies' item means towards a regression on popularity and public features.
 
-    With y_j the weighted sum of r - mean and c_j the weighted count, y_j / c_j is the item's effect
-    plus an error of variance R_j = (c_j w2 + nv_j) / c_j^2, the first part from chance (w2 is
-    E[w^2]/E[w] under the declared levels), the second from the noise, whose variance is known.
+    An item with n ratings has S = 2 (B - A), the sum of its ratings in quarters of the scale from
+    the middle: n times what it deserves, of which the regression explains a part and `spread` is
+    the variance of the rest, plus chance (w2 is E[w^2]/E[w] under the declared levels) and noise
+    of known variance. n itself is known with noise, see `counts`: so regression, spread and the
+    beliefs about n are found in turn.
     """
-    A, B = tallies.votes()
-    quarter = scale.span / 4
-    mean = _overall_mean(A, B, tallies, scale)
-    counts = np.maximum(A + B, 0.0)
-    y = ((scale.lo - mean) * A + (scale.hi - mean) * B) / quarter
-    noise = tallies.noise_variance * _noise_factor(tallies, scale, mean) / quarter**2
-    chance = counts * weight_ratio * _RATING_VARIANCE + noise
-    columns = [np.ones(len(counts)), standardised(popularity(counts), counts)]
-    columns += [standardised(x, counts) for x in _public(features)]
-    X = np.column_stack(columns)
-    penalty = np.full(X.shape[1], _PRIOR_RIDGE)
-    penalty[0] = 0.0
-    spread = 0.3
-    for _ in range(_ROUNDS):
-        prior, spread = _regression(X, y, counts, chance, penalty, spread)
-    # prior + spread/(spread + R) (y/c - prior), in a form that needs no division by c.
-    denominator = np.maximum(spread * counts**2 + chance, 1e-12)
-    effects = prior + spread * counts * (y - counts * prior) / denominator
-    return Effects(mean, scale.clip(mean + quarter * effects) - mean, counts)
+    workers = thread_count(threads)
+    beliefs = believe(tallies, workers)
+    against, in_favour = tallies.votes()
+    S = 2 * (in_favour - against)
+    level, doubt = _overall(against + in_favour, S, tallies)
+    table = _Table(beliefs, S, RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise, workers)
+    known = _public(features, beliefs.means)
+    prior, slope, spread = np.full(len(S), level), 0.0, USUAL_SPREAD
+    for k in range(MOST_ROUNDS):
+        found = table.moments(prior, slope, spread)
+        before, spread = prior + slope * found.popularity, found.spread if k else spread
+        prior, slope = _regression(known, found, doubt, spread)
+        moved = (prior + slope * found.popularity - before) ** 2
+        if np.sqrt(weighted_mean(moved, found.counts)) < STILL:
+            break
+    return _concluded(table.moments(prior, slope, spread), doubt, scale)
 
 
-def _overall_mean(A: Array, B: Array, tallies: Tallies, scale: RatingScale) -> float:
-    """The mean rating, drawn to the middle of the scale where the noise outweighs the votes."""
-    total = max(float((A + B).sum()), 0.0)
-    above = float(((scale.lo - scale.middle) * A + (scale.hi - scale.middle) * B).sum())
-    noise = float(tallies.noise_variance.sum()) * _noise_factor(tallies, scale, scale.middle)
-    # A mean is within about a quarter of the scale of its middle: that is the prior's deviation.
-    prior = (scale.span / 4) ** 2
-    shift = total * above * prior / max(total**2 * prior + noise, 1e-12)
-    return float(scale.clip(scale.middle + shift))
+def _overall(C: Array, S: Array, tallies: Tallies) -> tuple[float, float]:
+    """The mean rating above the middle of the scale, and the noise's variance in it."""
+    noise = float(tallies.noise_variance.sum())
+    total = max(float(C.sum()), np.sqrt(2 * noise), 1.0)
+    level = float(np.clip(S.sum() / total, -2, 2))
+    # Of S, and of the count that it is divided by; counts are exact under REPLACE.
+    return level, (16 if tallies.shared_noise else 8 + 2 * level**2) * noise / total**2
 
 
-def _noise_factor(tallies: Tallies, scale: RatingScale, mean: float) -> float:
-    """The variance of y over that of one tally."""
-    if tallies.shared_noise:  # B + x and A - x
-        return scale.span**2
-    return (scale.lo - mean) ** 2 + (scale.hi - mean) ** 2
+def _public(features: Features, counts: Array) -> Floats:
+    """A constant and what is publicly known of every item."""
+    columns = number_columns(features, counts) | flag_columns(features, counts)
+    return np.column_stack([np.ones(len(counts)), *columns.values()])
 
 
-def _regression(
-    X: Array, y: Array, c: Array, chance: Array, penalty: Array, spread: float
-) -> tuple[Array, float]:
-    """Generalised least squares of y/c on X, and the spread of the effects around it by moments."""
-    denominator = np.maximum(spread * c**2 + chance, 1e-12)
-    weight = c**2 / denominator
-    gram = X.T @ (weight[:, None] * X) + np.diag(penalty)
-    gram[0, 0] += 1e-9  # a catalogue without any vote still has an answer
-    prior = X @ np.linalg.solve(gram, X.T @ (c * y / denominator))
-    excess = (c * (y - c * prior) / denominator) ** 2 - weight * chance / denominator
-    return prior, float(np.clip(excess.sum() / max((weight**2).sum(), 1e-12), *_SPREAD))
+class _Moments(NamedTuple):
+    """What `effect_moments` concludes, a column each: averages over what counts may be."""
+
+    counts: Floats
+    popularity: Floats
+    popularity_square: Floats
+    weight: Floats
+    weight_popularity: Floats
+    weight_popularity_square: Floats
+    sums: Floats
+    sums_popularity: Floats
+    explained: Floats
+    explicable: Floats
+    effects: Floats
+    effect_square: Floats
+
+    @property
+    def spread(self) -> float:
+        """The variance of effects around the regression, by moments."""
+        explained = self.explained.sum() + SPREAD_WEIGHT * USUAL_SPREAD
+        return float(np.clip(explained / (self.explicable.sum() + SPREAD_WEIGHT), *SPREAD))
 
 
-class Directions(NamedTuple):
-    """Whitened item directions, strongest first, and the prior variance of each coefficient."""
+class _Table(NamedTuple):
+    """What is known of every item, by what its count may be."""
 
-    z: Array
-    sizes: Array
+    beliefs: CountBeliefs
+    S: Floats
+    chance: Floats
+    workers: int
+
+    @property
+    def popularity(self) -> Floats:
+        return np.log1p(self.beliefs.n / POPULAR)
+
+    def moments(self, prior: Array, slope: float, spread: float) -> _Moments:
+        """Averages, with effects around prior + slope popularity."""
+        start, end, n, base, _ = self.beliefs
+        out = np.empty((len(self.S), MOMENTS))
+        run_ranges(
+            effect_moments,
+            even_ranges(len(self.S), self.workers),
+            self.workers,
+            *(start, end, n, base, self.chance, self.popularity, self.S, prior, slope, spread, out),
+        )
+        return _Moments(*np.ascontiguousarray(out.T))
 
 
-def design(
-    effects: Effects, scale: RatingScale, features: Features, directions: Directions | None = None
-) -> tuple[tuple[str, ...], NDArray[np.float64], float]:
-    """What a person's ratings are regressed on: names, columns per item, and the ridge.
+def _regression(known: Array, found: _Moments, doubt: float, spread: float) -> tuple[Floats, float]:
+    """Effects by least squares on public columns and popularity: the first's part, the slope.
 
-    A column with its own ridge is the same as a column divided by the root of it, so all share one.
+    The regression believes that it knows the counts it goes by, so that it states its constant
+    too firmly; the noise tells how sure it can be, and products are trusted accordingly.
     """
-    quarter, c = scale.span / 4, effects.counts
-    b, n = standardised(effects.item_effects, c), standardised(popularity(c), c)
-    columns = [
-        ("one", np.ones(len(c)), _RIDGE_ONE),
-        ("effect", b, _RIDGE_EFFECT),
-        ("popularity", n, _RIDGE_COUNT),
-        ("effect^2", b * b, _RIDGE_PRODUCT),
-        ("effect x popularity", b * n, _RIDGE_PRODUCT),
-        ("popularity^2", n * n, _RIDGE_PRODUCT),
-    ]
-    for name, values in features.numbers.items():
-        x = standardised(values, c)
-        columns += [
-            (f"effect x {name}", b * x, _RIDGE_PRODUCT),
-            (f"popularity x {name}", n * x, _RIDGE_PRODUCT),
-            (name, x, _RIDGE_PUBLIC),
-        ]
-    for name, values in features.flags.items():
-        # Flags keep their size: a rare genre should not weigh more for being rare.
-        columns.append((name, values - _weighted_mean(values, c), _RIDGE_PUBLIC))
-    if directions is not None:
-        for k, size in enumerate(directions.sizes):
-            if size > _SMALLEST_SIZE:
-                columns.append((f"{FACTOR}{k + 1}", directions.z[:, k], ERROR_VARIANCE / size))
-    matrix = np.column_stack([quarter * x / np.sqrt(ridge) for _, x, ridge in columns])
-    return tuple(name for name, _, _ in columns), matrix, quarter**2
+    c, k = found.counts, known.shape[1]
+    centre = weighted_mean(found.popularity, c)
+    size = np.sqrt(weighted_mean(found.popularity_square, c) - centre**2 + 1e-12)
+    # Sums with popularity standardised, from sums with popularity as it is.
+    weight_p = (found.weight_popularity - centre * found.weight) / size
+    squares = found.weight_popularity_square - 2 * centre * found.weight_popularity
+    gram = np.empty((k + 1, k + 1))
+    gram[:k, :k] = known.T @ (found.weight[:, None] * known)
+    gram[:k, k] = gram[k, :k] = known.T @ weight_p
+    gram[k, k] = (squares + centre**2 * found.weight).sum() / size**2
+    products = np.append(
+        known.T @ found.sums, (found.sums_popularity - centre * found.sums).sum() / size
+    )
+    penalty = np.diag([1e-9, *[PRIOR_RIDGE] * k])
+    trust = min(1.0, np.linalg.inv(gram + penalty)[0, 0] / max(doubt, 1e-300))
+    constant, *coefficients, slope = np.linalg.solve(trust * gram + penalty, trust * products)
+    explained = known[:, 1:] @ np.array(coefficients)
+    variance = weighted_mean(explained**2, c) - weighted_mean(explained, c) ** 2
+    reach = REACH * np.sqrt(variance + spread)
+    slope = slope / size
+    return constant + reach * np.tanh(explained / reach) - slope * centre, slope
 
 
-def _public(features: Features) -> list[Array]:
-    return [*features.numbers.values(), *features.flags.values()]
-
-
-def popularity(counts: Array) -> Array:
-    """How often an item is rated, on a logarithmic scale."""
-    return np.log1p(counts / 10)
-
-
-def _weighted_mean(values: Array, counts: Array) -> float:
-    # Every item has a little weight, so that an empty table has a mean as well.
-    return float(np.average(values, weights=counts + 1e-9))
-
-
-def standardised(values: Array, counts: Array) -> Array:
-    """Mean 0 and variance 1 over ratings, as far as the noisy counts tell."""
-    centred = values - _weighted_mean(values, counts)
-    return np.asarray(centred / np.sqrt(_weighted_mean(centred**2, counts) + 1e-12))
+def _concluded(found: _Moments, doubt: float, scale: RatingScale) -> Effects:
+    """Effects in the units of the ratings, around a mean that noise does not pull to the middle."""
+    quarter, c = scale.span / 4, found.counts
+    level = weighted_mean(found.effects, c)
+    share = doubt / (doubt + LEVEL_VARIANCE)  # of the mean that is not known
+    shift = (USUAL_LEVEL - level) * share
+    mean = float(scale.clip(scale.middle + quarter * (level + shift)))
+    effects = scale.clip(scale.middle + quarter * (found.effects + shift)) - mean
+    variance = np.maximum(found.popularity_square - found.popularity**2, 0.0)
+    return Effects(
+        mean=mean,
+        item_effects=effects,
+        doubts=quarter**2 * np.maximum(found.effect_square - found.effects**2, 0.0),
+        counts=c,
+        popularity=found.popularity,
+        popularity_doubt=weighted_mean(variance, c),
+        mean_doubt=quarter**2 * LEVEL_VARIANCE * share,
+    )

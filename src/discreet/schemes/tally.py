@@ -88,7 +88,9 @@ class Tally(VotingScheme):
         )
         run.progress("tally", 1, 2)
         made = replace(self._provenance(data, spec, run), pairs=pairs)
-        release = self.build_release(self._estimated(tallies, data, spec), data, certified(made))
+        release = self.build_release(
+            self._estimated(tallies, data, spec, run), data, certified(made)
+        )
         run.progress("tally", 2, 2)
         return release
 
@@ -132,15 +134,18 @@ class Tally(VotingScheme):
         batch = noisy_tallies(votes, ballot.t, run, neighbours=self.neighbours, whole=ballot.whole)
         tallies = added_up(batch, state.before, data.items)
         certificate = certified(self._provenance(data, spec, run), state)
-        release = self.build_release(self._estimated(tallies, data, spec), data, certificate)
+        release = self.build_release(self._estimated(tallies, data, spec, run), data, certificate)
         costs = np.minimum(budgets, ballot.t)
         if self.personalisation == "weigh":
             costs = weights.astype(np.float64) * (ballot.t / ONE_VOTE)
         model = FactorModel(release, data, compute=run.compute)
         return Batch(model, costs, np.zeros_like(costs))
 
-    def _estimated(self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec) -> Known:
-        return self.estimate_items(tallies, data, spec, weighed=self.personalisation == "weigh")
+    def _estimated(
+        self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec, run: Run
+    ) -> Known:
+        weighed = self.personalisation == "weigh"
+        return self.estimate_items(tallies, data, spec, run, weighed=weighed)
 
     def _provenance(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
         return self.provenance(

@@ -25,7 +25,8 @@ from discreet.release.tallies import Tallies
 from discreet.schemes.base import About, Option, Run, option
 from discreet.schemes.catalogue import over_catalogue, public_items, to_train_on
 from discreet.schemes.certificates import recorded
-from discreet.schemes.effects import Directions, Effects, design, estimate
+from discreet.schemes.design import Directions, design
+from discreet.schemes.effects import Effects, estimate
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FAMILIES, NEIGHBOURS, declared_threshold
 from discreet.schemes.votes import weight_ratio
@@ -146,7 +147,13 @@ class VotingScheme(ABC):
         )
 
     def estimate_items(
-        self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec, *, weighed: bool = True
+        self,
+        tallies: Tallies,
+        data: RatingsSource,
+        spec: PrivacySpec,
+        run: Run,
+        *,
+        weighed: bool = True,
     ) -> Known:
         """What the tallies say of the items, with what is publicly known of them.
 
@@ -156,7 +163,9 @@ class VotingScheme(ABC):
         features = encode(self.items, len(tallies), self.families)
         weights = np.minimum(1.0, spec.typical_levels() / self.t(spec))
         ratio = weight_ratio(weights) if weighed and self.unit == "rating" else 1.0
-        return Known(tallies, features, estimate(tallies, data.scale, features, ratio))
+        threads = run.compute.threads
+        effects = estimate(tallies, data.scale, features, ratio, threads)
+        return Known(tallies, features, effects)
 
     def build_release(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from discreet.privacy.fixedpoint import (
 )
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import Run
+from discreet.schemes.chorus.activity import FEW, people_beyond, weight_beyond
 from discreet.schemes.chorus.weighing import (
     PERSON_NORM,
     Allowance,
@@ -31,12 +32,7 @@ from discreet.schemes.chorus.weighing import (
     RatingWeighing,
     Weighing,
 )
-from discreet.schemes.votes import (
-    Ballot,
-    exact_votes,
-    noisy_tallies,
-    weight_ratio,
-)
+from discreet.schemes.votes import exact_votes, noisy_tallies, weight_ratio
 
 
 class Plan(NamedTuple):
@@ -58,6 +54,7 @@ class Budget(ABC):
     """One fit's budget: it draws counts and tallies, and weighs records in the rounds."""
 
     allowance: Allowance
+    source: RatingsSource = field(repr=False)
     exact: Integers = field(repr=False)
     """Votes against and in favour of every item: secret."""
     run: Run
@@ -75,6 +72,13 @@ class Budget(ABC):
     @abstractmethod
     def probe(self, share: float) -> tuple[Floats, float]:
         """Counts with noise that costs this share of the budget, and the noise's variance."""
+
+    @abstractmethod
+    def activity(self, share: float) -> Floats:
+        """How much was given by people up to `FEW` ratings each, and how much beyond, with noise.
+
+        Two sums over people that cost this share of the budget together.
+        """
 
     @abstractmethod
     def tallies(self, share: float) -> Tallies:
@@ -124,6 +128,21 @@ class RatingBudget(Budget):
         )
         return noisy / ONE_VOTE, 2 * (scale / ONE_VOTE) ** 2
 
+    def activity(self, share: float) -> Floats:
+        """Laplace noise: a record moves the two sums by its weight in all; none, if it is public.
+
+        Whose each record is, and how much it counts, is public where who rated what is.
+        """
+        typical = np.minimum(1.0, self.allowance.typical * self.vote_scale / self.allowance.t)
+        ballot = self.allowance.ballot(self.run)
+        enough = int(FEW * float(typical.mean()) * ONE_VOTE)
+        parts = self.source.map_parts(ballot.counted)
+        exact = parts.sum(partial(weight_beyond, ballot.weights, enough), (2,))
+        if share == 0:
+            return exact / ONE_VOTE
+        scale = rounded_up(ONE_VOTE / (Fraction(share) * Fraction(self.allowance.t)))
+        return self.run.randomness.add_laplace(exact, scale) / ONE_VOTE
+
     def tallies(self, share: float) -> Tallies:
         """Tally's own, at this share of every epsilon."""
         t = rounded_down(Fraction(share) * Fraction(self.allowance.t))
@@ -170,6 +189,13 @@ class PersonBudget(Budget):
         )
         return noisy / ONE_VOTE, (scale / ONE_VOTE) ** 2
 
+    def activity(self, share: float) -> Floats:
+        """Gaussian noise for this share of mu^2: a person moves the two by PERSON_NORM in all."""
+        how = PersonWeighing(self.allowance, self.run.compute)
+        parts = self.source.map_parts(how.counted)
+        exact = parts.sum(partial(people_beyond, how.vote_weights, FEW), (2,))
+        return self.run.randomness.add_gaussian(exact, self.scale(share)) / ONE_VOTE
+
     def tallies(self, share: float) -> Tallies:
         """Gaussian noise for this share of mu^2."""
         scale = self.scale(share)
@@ -200,17 +226,8 @@ def open_budget(source: RatingsSource, allowance: Allowance, unit: str, run: Run
         usable_mu(allowance.t, allowance.delta)  # an error before everything is counted
         how = PersonWeighing(allowance, run.compute)
         exact = source.map_parts(how.counted).sum(how.votes, (2, len(allowance.catalogue)))
-        return PersonBudget(allowance, exact, run)
-    ballot = Ballot(
-        allowance.catalogue,
-        allowance.levels_of,
-        allowance.t,
-        "rating",
-        "weigh",
-        run.randomness,
-        run.compute,
-    )
-    return RatingBudget(allowance, exact_votes(source, ballot), run)
+        return PersonBudget(allowance, source, exact, run)
+    return RatingBudget(allowance, source, exact_votes(source, allowance.ballot(run)), run)
 
 
 def check_grid(numbers: int, scale: float) -> None:

@@ -11,14 +11,9 @@ from discreet.arrays import Array
 from discreet.data.features import Features
 from discreet.data.ids import Ids
 from discreet.release.release import Release
-from discreet.schemes.effects import (
-    ERROR_VARIANCE,
-    FACTOR,
-    Directions,
-    Effects,
-    popularity,
-    standardised,
-)
+from discreet.schemes.design import ERROR_VARIANCE, FACTOR, Directions
+from discreet.schemes.effects import Effects
+from discreet.schemes.standardise import flag_columns, number_columns, standardised
 
 # Public constants in quarters of the scale, the same for every data set: docs/constants.md.
 FIRST_SIZE = 0.03
@@ -48,8 +43,8 @@ def first_directions(
     if before is not None:
         z = before.z[:, :d]
         return np.column_stack([z, rng.standard_normal((len(z), d - z.shape[1]))])
-    known = [effects.item_effects, popularity(c), *features.numbers.values()]
-    known += list(features.flags.values())
+    known = [effects.item_effects, effects.popularity, *number_columns(features, c).values()]
+    known += flag_columns(features, c).values()
     F = np.column_stack([standardised(x, c) for x in known])
     if F.shape[1] > d:
         return np.asarray(F @ rng.standard_normal((F.shape[1], d)) / np.sqrt(d))

@@ -30,7 +30,7 @@ from discreet.privacy.provenance import Neighbours
 from discreet.schemes.base import Run
 from discreet.schemes.chorus.budget import Budget, Plan, check_grid
 from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
-from discreet.schemes.effects import Directions, Effects
+from discreet.schemes.design import Directions
 
 # Public constants, in quarters of the scale; the same for every data set: docs/constants.md.
 CLIP = 0.55
@@ -105,14 +105,17 @@ def sums_of(z: Floats, compute: Compute, some: Contributions) -> Integers:
 
 def prepare_rounds(
     source: RatingsSource,
-    effects: Effects,
+    base: Floats,
     plan: Plan,
     budget: Budget,
     *,
     neighbours: Neighbours,
     run: Run,
 ) -> NoisyRounds:
-    """Weigh everybody's residuals, once for all rounds, and divide the budget among these."""
+    """Weigh everybody's residuals, once for all rounds, and divide the budget among these.
+
+    `base` is every item's rating by somebody of whom nothing is known.
+    """
     items = len(source.items)
     if items > MOST_ITEMS:
         raise ParameterError(
@@ -121,7 +124,7 @@ def prepare_rounds(
         )
     mus = round_mus(budget.rounds(plan.share), plan.rounds)
     rho = cut_off(items, plan.factors)
-    residuals = _Residuals(effects, source.scale.span / 4, rho)
+    residuals = _Residuals(base, source.scale.span / 4, rho)
     weighing = budget.weighing(plan.share)
 
     def contributions(part: Ratings) -> Contributions:
@@ -153,16 +156,15 @@ def round_mus(mu: float, rounds: int) -> tuple[float, ...]:
 
 
 class _Residuals(NamedTuple):
-    """What ratings are above or below their item's effect, in quarters of the scale."""
+    """What ratings are above or below their item's base, in quarters of the scale."""
 
-    effects: Effects
+    base: Floats
     quarter: float
     rho: float
 
     def weighed(self, rating: Array, item: Array, weights: Floats) -> Floats:
         """a = w x on the grid, |x| <= X."""
-        base = self.effects.mean + self.effects.item_effects
-        a = np.clip((rating - base[item]) / self.quarter, -CLIP, CLIP)
+        a = np.clip((rating - self.base[item]) / self.quarter, -CLIP, CLIP)
         # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
         a *= np.maximum(weights - self.rho / CLIP, 0.0) * (1 - CONTRIBUTION_SHAVE)
         return np.trunc(a * GRID)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,7 +13,12 @@ from discreet.arrays import Floats
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_count
-from discreet.privacy.fixedpoint import GRID_DELTA, LARGEST_EPSILON, SMALLEST_DELTA
+from discreet.privacy.fixedpoint import (
+    GRID_DELTA,
+    LARGEST_EPSILON,
+    SMALLEST_DELTA,
+    rounded_down,
+)
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
@@ -27,15 +33,19 @@ from discreet.schemes.chorus.directions import (
 )
 from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.chorus.weighing import Allowance
-from discreet.schemes.effects import Directions
+from discreet.schemes.counts import believe
+from discreet.schemes.design import Directions
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FACTORS
 from discreet.schemes.votes import LevelsOf, added_up
 from discreet.schemes.voting_scheme import Known, VotingScheme
 
 # Public constants, the same for every data set: docs/constants.md says how they were found.
-PROBE = 0.03
-"""The share of the budget that is spent on deciding how to spend the rest."""
+PROBE, ACTIVITY = 0.03, 0.005
+"""The share of the budget that is spent on deciding how to spend the rest, and the part of it that
+asks how many ratings people have, not items."""
+LEAST_BEYOND = 0.375
+"""Factors pay where people gave at least this share of all ratings beyond their first 20."""
 _SQUARES = 5.0
 """The variance of a Laplace number's square, over that of the number squared: 24/2^2 - 1."""
 TALLIES = 0.35
@@ -77,7 +87,7 @@ class Chorus(VotingScheme):
     )
     """Well below one over the number of ratings, or of people."""
     factors: int | str = option("auto", FACTORS)
-    """A number, or "auto": 3% of the budget buys noisy counts, and they decide."""
+    """A number, or "auto": 3% of the budget buys noisy counts of items and people, which decide."""
     rounds: int = 6
     """Rounds, where the number of factors is given."""
     publications: int = option(
@@ -176,18 +186,17 @@ class Chorus(VotingScheme):
         budget = self.budget(data, spec, levels_of, run)
         plan = self._plan(budget)
         batch = budget.tallies(plan.tallies)
-        known = self.estimate_items(added_up(batch, before, data.items), data, spec)
+        known = self.estimate_items(added_up(batch, before, data.items), data, spec, run)
         effects = known.effects
         directions = None if before is None else released_directions(before, data.items, effects)
         if plan.factors:
             start = first_directions(
                 effects, known.features, plan.factors, run.randomness.training, directions
             )
-            rounds = prepare_rounds(
-                data, effects, plan, budget, neighbours=self.neighbours, run=run
-            )
+            base = effects.mean + effects.item_effects
+            rounds = prepare_rounds(data, base, plan, budget, neighbours=self.neighbours, run=run)
             # Only this batch is in the rounds: its own counts tell how strong they are.
-            found = rounds.run(start, np.maximum(np.add(*batch.votes()), 0.0))
+            found = rounds.run(start, believe(batch, run.compute.workers).means)
             directions = more_telling(found, directions)
         return _Learned(known, directions, plan)
 
@@ -199,8 +208,11 @@ class Chorus(VotingScheme):
             return Plan(0.0, TALLIES, d, rounds) if d else Plan(0.0, 1.0, 0, 0)
         # Who rated what is public under REPLACE: then counts cost nothing.
         paid = 0.0 if self.neighbours == Neighbours.REPLACE else PROBE
-        votes, noise = budget.probe(paid)
-        return plan_for(signal(votes, noise, budget), paid)
+        of_people = min(paid, ACTIVITY)
+        counts = budget.probe(rounded_down(Fraction(paid) - Fraction(of_people)))
+        up_to_few, beyond = budget.activity(of_people)
+        active = beyond >= LEAST_BEYOND * (up_to_few + beyond) > 0
+        return plan_for(signal(*counts, budget) if active else 0.0, paid)
 
 
 def signal(counts: Floats, noise: float, budget: Budget) -> float:

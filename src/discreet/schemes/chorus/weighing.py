@@ -13,15 +13,11 @@ from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.kernels.compute import Compute
 from discreet.privacy.accounting import gaussian_weights
-from discreet.privacy.fixedpoint import (
-    ONE_VOTE,
-)
+from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.personalise import levelled, share_among_own
 from discreet.privacy.provenance import Neighbours
-from discreet.schemes.votes import (
-    LevelsOf,
-    count_votes,
-)
+from discreet.schemes.base import Run
+from discreet.schemes.votes import Ballot, LevelsOf, count_votes
 
 PERSON_NORM = 16
 """A whole person's votes, as the root of the sum of squares: 256 ratings have one each.
@@ -59,6 +55,18 @@ class Allowance:
     def part_of_delta(self) -> float:
         """One publication's part of delta."""
         return self.part * self.delta
+
+    def ballot(self, run: Run) -> Ballot:
+        """How records vote in counts and tallies, each by its own level."""
+        return Ballot(
+            self.catalogue,
+            self.levels_of,
+            self.t,
+            "rating",
+            "weigh",
+            run.randomness,
+            run.compute,
+        )
 
 
 class Weighing(Protocol):
