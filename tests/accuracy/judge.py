@@ -74,7 +74,7 @@ class Finding(NamedTuple):
         """The excess that is there beyond reasonable doubt: three standard errors less.
 
         Where the true excess is just what is promised, chance alone shows more in about one of
-        700 findings, and with eight draws in one of 100; where there is none, practically never.
+        700 findings, and with only six draws in one of 66; where there is none, practically never.
         """
         return self.excess - 3 * self.error
 

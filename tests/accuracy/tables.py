@@ -170,6 +170,14 @@ def opposite_tastes(rng: Rng) -> Table:
     return divided(rng, user, item, on_scale(x))
 
 
+def hidden_tastes(rng: Rng) -> Table:
+    """Three hidden tastes that move a rating as much as people's levels do: what Chorus is for."""
+    user, item = pairs(rng, activity(rng, 2500, 35), zipf(300))
+    taste, offer = rng.normal(size=(2500, 3)), rng.normal(size=(300, 3))
+    x = opinions(rng, user, item) + 0.3 * (taste[user] * offer[item]).sum(axis=1)
+    return divided(rng, user, item, on_scale(x))
+
+
 def love_or_hate(rng: Rng) -> Table:
     """Ratings at both ends and few between, more above."""
     user, item = pairs(rng, activity(rng, 600, 12), zipf(300))

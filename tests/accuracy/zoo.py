@@ -66,6 +66,7 @@ GENERATED = {
     "almost all ones": Kind(partial(t.usual, mean=-2.0)),
     "mean far below": Kind(partial(t.usual, mean=-1.2)),
     "opposite tastes": Kind(t.opposite_tastes),
+    "hidden tastes": Kind(t.hidden_tastes, large=True),
     "love or hate": Kind(t.love_or_hate),
     "reviews": Kind(t.reviews),
     "disliked hits": Kind(t.disliked_hits),
