@@ -98,10 +98,14 @@ def _refuse_ratings(names: list[str], vouched: tuple[str, ...]) -> None:
     for name in names:
         rating = name.lower() == "rating" and name not in vouched
         if rating or name.lower() in _OF_PEOPLE:
-            remedy = f"; if it is public by itself, vouch for it: {how_to_vouch(name)}"
+            remedy = (
+                f"if it is public by itself, vouch for it: {how_to_vouch(name)}"
+                if rating
+                else "give a table with one row for each item and nothing about people"
+            )
             raise DataError(
                 f"this looks like a ratings table: it has a column {name!r}, and every column of "
-                f"an item table is published with the release{remedy if rating else ''}"
+                f"an item table is published with the release; {remedy}"
             )
 
 
