@@ -79,7 +79,8 @@ def test_a_column_that_was_vouched_for_is_a_feature() -> None:
 def test_features_name_the_columns_that_they_were_made_of() -> None:
     frame = goodreads().select("item", "title", "year").with_columns(
         genres=pl.Series([[]] + [["Drama"]] * 19), same=pl.lit(3),
-        seldom=pl.Series(["x"] * 19 + ["y"]), series=pl.Series([f"s{k}" for k in range(20)]), long=pl.lit("text"),
+        seldom=pl.Series(["x"] * 19 + ["y"]), long=pl.lit("text"),
+        series=pl.Series([f"s{k}" for k in range(20)]),
     )  # fmt: skip
     items = Items.from_frame(frame)
     assert encode(items, 20).columns == ("title", "year", "genres", "seldom")

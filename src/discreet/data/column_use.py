@@ -24,6 +24,8 @@ from discreet.data.texts import read_dates, read_lists, read_numbers, without_bl
 NEARLY_UNIQUE = 0.9
 """A column whose name says that it numbers things names the items if this share of its values
 differ; else it groups them."""
+FEW_VALUES = 15
+"""Text with more different values becomes flags only where a family would be too large."""
 LEAST_COVERED = 0.5
 """Text becomes flags if frequent values cover this share of the items that have one."""
 LEAST_GROUPED = 0.1
@@ -217,6 +219,8 @@ def _words(column: pl.Series, texts: pl.Series) -> Use:
     if known.n_unique() == 1 and len(known) == len(texts):
         return left_out(column, "the same for all items")
     frequent = frequent_values(known, len(texts))
+    if known.n_unique() > FEW_VALUES:
+        frequent = frequent.filter(pl.col("items") > MOST_IN_FAMILY)
     if int(frequent["items"].sum()) >= LEAST_COVERED * len(known):
         return _flags(column, texts.to_frame("value").select(pl.concat_list("value"))["value"])
     groups = known.value_counts(name="items")
