@@ -40,6 +40,7 @@ ODD: dict[str, tuple[Role, list[object]]] = {
     "records": (Role.FLAGS, [f'[{{"id": 5, "name": "{GENRES[k % 5]}"}}]' for k in range(N)]),
     "list": (Role.FLAGS, [text.split("|") for text in mixed("|", 4)]),
     "list of numbers": (Role.FLAGS, [[k % 4, 9] for k in range(N)]),
+    "pairs": (Role.FLAGS, [f"{GENRES[k % 5]}|{GENRES[(k + 1 + k % 2) % 5]}" for k in range(N)]),
     "language": (Role.FLAGS, ["en" if k % 5 else "de" for k in range(N)]),
     "country": (Role.FLAGS, [["Korea, South", "Korea, North", "Chile"][k % 3] for k in range(N)]),
     "boolean": (Role.FLAG, [k % 7 == 0 for k in range(N)]),

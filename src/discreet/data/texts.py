@@ -143,12 +143,12 @@ def _recur(texts: pl.Series, delimiter: str) -> bool:
     """Whether a delimiter divides the texts into pieces that stand in other texts as well.
 
     Of names ("King, Stephen"), places and sentences at least one piece is nearly always unique; and
-    names have one comma each, where lists are long and short.
+    names have one comma each.
     """
     wholes = texts.drop_nulls().unique()
     table = pl.DataFrame({"whole": wholes, "piece": _pieces(wholes, delimiter)})
-    lengths = table["piece"].list.len()
-    if not wholes.str.contains(delimiter, literal=True).any() or lengths.n_unique() < 2:
+    like_names = delimiter == "," and bool((table["piece"].list.len() == 2).all())
+    if like_names or not wholes.str.contains(delimiter, literal=True).any():
         return False
     pairs = table.explode("piece").unique()
     elsewhere = pl.len().over("piece") > 1
