@@ -37,6 +37,9 @@ def test_names_that_look_derived_from_ratings_are_recognised_and_no_others() -> 
 def test_stars_are_ratings_as_numbers_and_actors_as_names() -> None:
     frame = pl.DataFrame({"item": [1, 2], "stars": [4.5, 3.0]})
     assert Items.from_frame(frame).left_out == ("stars",)
+    assert Items.from_frame(frame.with_columns(stars=pl.Series(["4.5", "3"]))).left_out == (
+        "stars",
+    )
     actors = frame.with_columns(stars=pl.Series([["Ann"], ["Bob", "Zoe"]]))
     assert Items.from_frame(actors).left_out == ()
 

@@ -29,12 +29,11 @@ def is_one(path: Path) -> bool:
         return holds_items(path)
     if not path.exists():
         return str(path) in DATA_SETS
-    with path.open("rb") as file:
-        if file.read(len(_SQLITE)) == _SQLITE:
-            return False
     try:
-        return items_format(path) is not None
-    except DataError:
+        with path.open("rb") as file:
+            begins = file.read(len(_SQLITE))
+        return begins != _SQLITE and items_format(path) is not None
+    except (DataError, OSError):
         return False
 
 

@@ -45,6 +45,19 @@ def without_blanks(texts: pl.Series) -> pl.Series:
     return texts.str.strip_chars().replace("", None)
 
 
+def numbers_of(column: pl.Series) -> pl.Series | None:
+    """A column of numbers as such, also where they are written as text; None for any other.
+
+    >>> numbers_of(pl.Series(["4.5", " 3", ""])).to_list()
+    [4.5, 3.0, None]
+    """
+    if column.dtype.is_numeric():
+        return column.cast(pl.Float64)
+    if column.dtype != pl.String:
+        return None
+    return read_numbers(without_blanks(column))
+
+
 def read_numbers(texts: pl.Series) -> pl.Series | None:
     """Numbers, if nearly all texts are: with thousands, a currency, or one unit for all.
 
