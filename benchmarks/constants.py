@@ -23,7 +23,7 @@ from unittest.mock import patch
 import numpy as np
 
 import discreet as dc
-from discreet.data import features
+from discreet.data import flags
 from discreet.evaluate.crossval import evaluate_split
 from discreet.evaluate.splits import Split, hold_out
 from discreet.privacy.spec import Groups
@@ -41,7 +41,7 @@ DELTA = 1e-7
 LEVELS = {"groups": dc.PrivacySpec.groups(seed=7), "1": dc.PrivacySpec.uniform(1.0)}
 
 KINDS = {
-    **dict.fromkeys((effects, features, scoring), "effects"),
+    **dict.fromkeys((effects, flags, scoring), "effects"),
     **dict.fromkeys((rounds, directions), "rounds"),
     scheme: "plan",
     **dict.fromkeys((votes, weighing), "person"),
@@ -180,8 +180,8 @@ def trials() -> list[Trial]:
         *setting(effects, "_RIDGE_PRODUCT", 150.0, 200.0, 600.0),
         *setting(effects, "_RIDGE_PUBLIC", 12.5, 50.0),
         *setting(scoring, "FAMILY_SHRINK", 0.75, 3.0, 1e9),
-        *setting(features, "LEAST_ITEMS", 2, 10),
-        *setting(features, "MOST_FLAGS", 9, 128),
+        *setting(flags, "LEAST_ITEMS", 2, 10),
+        *setting(flags, "MOST_FLAGS", 9, 128),
         *setting(rounds, "CLIP", 0.275, 0.5, 0.6, 1.1),
         *setting(rounds, "FLOOR", 0.125, 0.5),
         *setting(directions, "FIRST_SIZE", 0.015, 0.035, 0.06),

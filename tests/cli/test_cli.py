@@ -29,8 +29,8 @@ def run(
     )
 
 
-def ok(*words: str | Path, **more: str) -> str:
-    done = run(*words, **more)
+def ok(*words: str | Path, cwd: Path | None = None, **more: str) -> str:
+    done = run(*words, cwd=cwd, **more)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

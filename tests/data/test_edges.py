@@ -138,6 +138,14 @@ def test_a_column_that_orders_items_as_their_ratings_do_is_refused(
     check_tables(small, made_of(values, per_item, public_columns=["weight"]))
 
 
+def test_numbers_written_as_text_are_refused_likewise(small: Ratings) -> None:
+    per_item = small.per_item
+    texts = [f"{1000 * count:,} g" for count in per_item.counts]
+    with pytest.raises(DataError, match=r"'weight' .* as the number of their ratings"):
+        check_tables(small, made_of(texts, per_item))
+    check_tables(small, made_of([f"box {text}" for text in texts], per_item))
+
+
 def test_an_innocent_column_is_not_refused(small: Ratings) -> None:
     per_item = small.per_item
     alternating = np.arange(len(per_item.ids)) % 7

@@ -37,6 +37,9 @@ def test_names_that_look_derived_from_ratings_are_recognised_and_no_others() -> 
 def test_stars_are_ratings_as_numbers_and_actors_as_names() -> None:
     frame = pl.DataFrame({"item": [1, 2], "stars": [4.5, 3.0]})
     assert Items.from_frame(frame).left_out == ("stars",)
+    assert Items.from_frame(frame.with_columns(stars=pl.Series(["4.5", "3"]))).left_out == (
+        "stars",
+    )
     actors = frame.with_columns(stars=pl.Series([["Ann"], ["Bob", "Zoe"]]))
     assert Items.from_frame(actors).left_out == ()
 
@@ -78,8 +81,9 @@ def test_a_column_that_was_vouched_for_is_a_feature() -> None:
 
 def test_features_name_the_columns_that_they_were_made_of() -> None:
     frame = goodreads().select("item", "title", "year").with_columns(
-        genres=pl.Series([["Drama"]] * 20), same=pl.lit(3), seldom=pl.Series(["x"] * 19 + ["y"]),
-        series=pl.Series([f"s{k % 9}" for k in range(20)]), long=pl.lit("text"),
+        genres=pl.Series([[]] + [["Drama"]] * 19), same=pl.lit(3),
+        seldom=pl.Series(["x"] * 19 + ["y"]), long=pl.lit("text"),
+        series=pl.Series([f"s{k}" for k in range(20)]),
     )  # fmt: skip
     items = Items.from_frame(frame)
     assert encode(items, 20).columns == ("title", "year", "genres", "seldom")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.data.features import TITLE_FAMILY, encode
+from discreet.data.families import TITLE_FAMILY
+from discreet.data.features import encode
 from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
@@ -270,8 +271,8 @@ def test_public_features_are_encoded_by_public_rules() -> None:
                 f"Silver Harbour {k}" if k < 3 else f"Film of {chr(97 + k)}" for k in range(12)
             ],
             "year": [2000 + k if k else None for k in range(12)],
-            "genres": [["Drama", "War"] if k % 2 else ["Drama"] for k in range(12)],
-            "colour": [k % 2 > 0 for k in range(12)],
+            "genres": [["Drama", "War"] if k % 2 else ["Drama"] * (k > 0) for k in range(12)],
+            "colour": [k % 3 > 0 for k in range(12)],
             "author": [f"author {k // 4}" for k in range(12)],
             "constant": [1] * 12,
         }

@@ -1,4 +1,4 @@
-"""discreet inspect: what a release promises, and what a ledger says was spent."""
+"""discreet inspect: what a release promises, what a ledger says was spent, how items are used."""
 
 from __future__ import annotations
 
@@ -8,18 +8,28 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import item_table, show
+from discreet.cli import options as o
 from discreet.errors import ParameterError
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A release folder, or a ledger.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PATH", help="A release folder, an item table (or a data set's), or a ledger."
+        ),
+    ],
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     proof: Annotated[
         bool, typer.Option("--proof", help="The proof that the certificate names, to read here.")
     ] = False,
+    family: o.FamilyOption = None,
+    public_column: o.PublicColumnsOption = None,
+    encoding: o.EncodingOption = "utf-8",
 ) -> None:
-    """Check a release and show its certificate for a human; or sum up a ledger.
+    """Check a release and show its certificate for a human; say what each column of an item table
+    will be used for, and why; or sum up a ledger.
 
     What a ledger says is for the operator alone.
 
@@ -27,21 +37,29 @@ def inspect(
     Examples:
       discreet inspect release
       discreet inspect release --proof
+      discreet inspect items.csv
+      discreet inspect items.csv --family series --public-column popularity
       discreet inspect ledger.db
     """
     if json and proof:
         raise ParameterError("--proof shows a page, --json a certificate: choose one")
+    if proof and path.is_file():
+        raise ParameterError(f"--proof goes with a release: {path} is a file")
+    if item_table.is_one(path) and not proof:
+        item_table.show_uses(str(path), family, public_column, encoding, as_json=json)
+        return
+    if family or public_column:
+        raise ParameterError(f"--family and --public-column go with an item table: {path} is none")
     if path.is_file():
-        if proof:
-            raise ParameterError(f"--proof goes with a release: {path} is a file")
         _ledger(path, as_json=json)
         return
-    from discreet.privacy import encoding, theorems
+    from discreet.privacy import encoding as certificates
+    from discreet.privacy import theorems
     from discreet.release.release import Release
 
     loaded = Release.load(path)
     if json:
-        typer.echo(encoding.write(loaded.certificate), nl=False)
+        typer.echo(certificates.write(loaded.certificate), nl=False)
         return
     if proof:
         show.page(theorems.read_proof(loaded.certificate.theorem))

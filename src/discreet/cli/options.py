@@ -41,6 +41,15 @@ PublicColumnsOption = Annotated[
         "out.",
     ),
 ]
+FamilyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--family",
+        metavar="COLUMN",
+        help="A column of the item table that holds families, as fit would be told. May be "
+        "repeated.",
+    ),
+]
 PrivacyOption = Annotated[
     str | None,
     typer.Option(

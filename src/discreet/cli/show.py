@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.data.column_use import Use
     from discreet.data.edges import Table as RatingsTable
     from discreet.data.items import Items
     from discreet.experiments.cells import Source
@@ -48,6 +50,18 @@ def table(title: str | None, columns: list[str], rows: list[list[str]], right: i
         shown.add_column(name, justify="right" if k >= right else "left", overflow="fold")
     for row in rows:
         shown.add_row(*row)
+    return shown
+
+
+def uses(found: Sequence[Use], widest_name: int) -> Table:
+    """What the columns of an item table are used for; reasons are wrapped between words."""
+    shown = Table(header_style="bold", show_edge=False)
+    shown.add_column("column", overflow="fold", max_width=widest_name)
+    shown.add_column("holds", no_wrap=True)
+    shown.add_column("used as", no_wrap=True)
+    shown.add_column("why")
+    for use in found:
+        shown.add_row(Text(use.column), use.kind, use.role, Text(use.why))
     return shown
 
 

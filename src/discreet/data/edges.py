@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.data.ids import Id, Ids, id_series
 from discreet.data.items import Items, how_to_vouch
+from discreet.data.texts import numbers_of
 from discreet.errors import DataError
 
 MANY = 0.05
@@ -175,10 +176,11 @@ def _derived(per_item: PerItem, items: Items) -> Iterator[tuple[str, str]]:
     counts = np.where(place >= 0, per_item.counts[place], 0)
     sums = np.where(place >= 0, per_item.sums[place], 0.0)
     of_ratings = {"the number": counts, "the mean": sums / np.maximum(counts, 1)}
-    for name, dtype in items.frame.schema.items():
-        if name == "item" or name in items.vouched or not dtype.is_numeric():
+    for name in items.frame.columns[1:]:
+        numbers = None if name in items.vouched else numbers_of(items.frame[name])
+        if numbers is None:
             continue
-        values = items.frame[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
+        values = numbers.fill_null(np.nan).to_numpy()
         rated = np.isfinite(values) & (counts > 0)
         for what, secret in of_ratings.items():
             if _rank_correlation(values[rated], secret[rated]) >= ALIKE:

@@ -10,6 +10,7 @@ import polars as pl
 
 from discreet.data.derived import looks_derived
 from discreet.data.ids import Ids, id_series
+from discreet.data.texts import numbers_of
 from discreet.errors import DataError, ParameterError
 
 _OF_PEOPLE = {"user", "person", "epsilon"}
@@ -19,7 +20,7 @@ _OF_PEOPLE = {"user", "person", "epsilon"}
 class Items:
     """The public catalogue: the items that can be recommended, and what is known of each.
 
-    Title, year and genres are used by name, other columns by their type. All of it is published.
+    What each column is used for is decided in uses.py. All of them are published.
 
     >>> items = Items.from_frame(pl.DataFrame({"item": [2, 1], "title": ["B", "A"]}))
     >>> items.titles([1, 2, 3])
@@ -85,11 +86,13 @@ class Items:
 
 
 def _suspects(frame: pl.DataFrame) -> list[str]:
-    """The columns whose names look derived from ratings."""
+    """The columns whose names look derived from ratings; numbers may be written as text."""
     return [
         name
-        for name, dtype in frame.schema.items()
-        if name != "item" and looks_derived(name, numbers=dtype.is_numeric())
+        for name in frame.columns
+        if name != "item"
+        and looks_derived(name)
+        and (looks_derived(name, numbers=False) or numbers_of(frame[name]) is not None)
     ]
 
 
@@ -98,10 +101,14 @@ def _refuse_ratings(names: list[str], vouched: tuple[str, ...]) -> None:
     for name in names:
         rating = name.lower() == "rating" and name not in vouched
         if rating or name.lower() in _OF_PEOPLE:
-            remedy = f"; if it is public by itself, vouch for it: {how_to_vouch(name)}"
+            remedy = (
+                f"if it is public by itself, vouch for it: {how_to_vouch(name)}"
+                if rating
+                else "give a table with one row for each item and nothing about people"
+            )
             raise DataError(
                 f"this looks like a ratings table: it has a column {name!r}, and every column of "
-                f"an item table is published with the release{remedy if rating else ''}"
+                f"an item table is published with the release; {remedy}"
             )
 
 

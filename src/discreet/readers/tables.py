@@ -11,6 +11,7 @@ import polars as pl
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
+from discreet.data.texts import read_lists, without_blanks
 from discreet.errors import DataError, DataMissingError
 from discreet.readers import movielens
 from discreet.readers.base import Dialect, RatingsTable
@@ -85,9 +86,9 @@ def read_items(
 ) -> Items:
     """Read a public item table, the catalogue: item, and any of title, year, genres, numbers.
 
-    Genres may be a list, or text with "|" between; the original MovieLens and Netflix item files
-    are read as they are. `columns` maps our names to the file's. Columns that look derived from
-    ratings are left out, unless `public_columns` vouches for them (by our names).
+    Genres may be a list, or text with "|", ";" or "," between; the original MovieLens and Netflix
+    item files are read as they are. `columns` maps our names to the file's. Columns that look
+    derived from ratings are left out, unless `public_columns` vouches for them (by our names).
     """
     source = _existing(path)
     known = items_format(source, separator)
@@ -102,11 +103,18 @@ def read_items(
         )
     frame = frame.rename(renames)
     if frame.schema.get("genres") == pl.String:
-        frame = frame.with_columns(movielens.split_genres(pl.col("genres")))
+        frame = frame.with_columns(_split_genres(frame["genres"]))
     try:
         return Items.from_frame(frame, public_columns=public_columns)
     except DataError as error:
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
+
+
+def _split_genres(texts: pl.Series) -> pl.Series:
+    """Genres as lists, by the delimiter that the texts show, else by that of MovieLens."""
+    found = read_lists(without_blanks(texts))
+    joined = texts if found is None else found.values.list.join("|")
+    return joined.to_frame("genres").select(movielens.split_genres(pl.col("genres")))["genres"]
 
 
 def _read_ratings(source: Path, dialect: Dialect) -> RatingsTable:

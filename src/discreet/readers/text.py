@@ -16,8 +16,8 @@ from discreet.readers.base import Dialect, Format, RatingsTable
 from discreet.readers.delimited import read_plain
 
 GUESSED_FROM = 10_000
-"""Rows from which the types of columns other than ids are guessed; where a later row disagrees, a
-ratings table is read once more as text."""
+"""Rows from which the types of columns other than ids are guessed; where a later row disagrees, the
+table is read once more as text."""
 
 
 def separated_by(separator: str) -> Format:
@@ -35,7 +35,7 @@ def _read_ratings(usual: str, path: Path, dialect: Dialect) -> RatingsTable:
     frame = _plain_frame(path, separator, dialect)
     if frame is not None:
         return RatingsTable(frame, text_ids=True)
-    return RatingsTable(_read(path, separator, dialect, any_text=True))
+    return RatingsTable(_read(path, separator, dialect))
 
 
 def _read_items(usual: str, path: Path, dialect: Dialect) -> pl.DataFrame:
@@ -66,12 +66,8 @@ def id_types(columns: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _read(path: Path, separator: str, dialect: Dialect, *, any_text: bool = False) -> pl.DataFrame:
-    """The general reader.
-
-    With `any_text`, columns that later rows make something else of than the first rows promised
-    are text.
-    """
+def _read(path: Path, separator: str, dialect: Dialect) -> pl.DataFrame:
+    """The general reader; where later rows break what the first ones promised, all is text."""
     encoding = dialect.encoding
     read = partial(
         pl.read_csv,
@@ -84,8 +80,6 @@ def _read(path: Path, separator: str, dialect: Dialect, *, any_text: bool = Fals
         try:
             return read(infer_schema_length=GUESSED_FROM)
         except pl.exceptions.ComputeError:
-            if not any_text:
-                raise
             return read(infer_schema=False)
     except pl.exceptions.NoDataError:
         raise
