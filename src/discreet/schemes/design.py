@@ -11,7 +11,12 @@ from discreet.data.features import Features
 from discreet.data.scale import RatingScale
 from discreet.release.release import ONE
 from discreet.schemes.effects import Effects
-from discreet.schemes.standardise import flag_columns, number_columns, weighted_mean
+from discreet.schemes.standardise import (
+    crowding,
+    flag_columns,
+    number_columns,
+    weighted_mean,
+)
 
 ERROR_VARIANCE = 0.8
 """What is left of a rating's variance, in quarters of the scale, by a good prediction."""
@@ -58,13 +63,14 @@ def design(
         ("effect x popularity", b * n, RIDGE_PRODUCT),
         ("popularity^2", n * n, RIDGE_PRODUCT),
     ]
+    crowd = crowding(features)
     for name, x in number_columns(features, c).items():
         columns += [
-            (f"effect x {name}", b * x, RIDGE_PRODUCT),
-            (f"popularity x {name}", n * x, RIDGE_PRODUCT),
-            (name, x, RIDGE_NUMBER),
+            (f"effect x {name}", b * x, crowd * RIDGE_PRODUCT),
+            (f"popularity x {name}", n * x, crowd * RIDGE_PRODUCT),
+            (name, x, crowd * RIDGE_NUMBER),
         ]
-    columns += [(name, x, RIDGE_FLAG) for name, x in flag_columns(features, c).items()]
+    columns += [(name, x, crowd * RIDGE_FLAG) for name, x in flag_columns(features, c).items()]
     if directions is not None:
         for k, size in enumerate(directions.sizes):
             if size > SMALLEST_SIZE:

@@ -10,6 +10,9 @@ from discreet.data.features import Features
 MOST_DEVIATIONS = 2.0
 """A public number beyond so many standard deviations counts as if it were there: a film of 1898
 says no more than one of the 1920s."""
+FEW_COLUMNS = 20
+"""Public columns beyond so many share what these would explain: a table may have any number of
+columns that tell nothing."""
 _TAMED = 3
 """How often that is done: the deviation shrinks with what is cut off."""
 
@@ -34,6 +37,11 @@ def number_columns(features: Features, counts: Array) -> dict[str, Floats]:
             x = np.clip(standardised(x, counts), -MOST_DEVIATIONS, MOST_DEVIATIONS)
         columns[name] = x - weighted_mean(x, counts)
     return columns
+
+
+def crowding(features: Features) -> float:
+    """By how much larger ridges of public columns are where there are many of them."""
+    return max(1.0, (len(features.numbers) + len(features.flags)) / FEW_COLUMNS)
 
 
 def flag_columns(features: Features, counts: Array) -> dict[str, Floats]:
