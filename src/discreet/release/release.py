@@ -22,6 +22,7 @@ from discreet.data.scale import RatingScale
 from discreet.errors import DataError, OutputError, ReleaseError, require_count
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.promise import INCREMENTAL
+from discreet.release.bending import CONSTANT, bend
 from discreet.release.durable import make_room, put_in_place, stage
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
 from discreet.release.scoring import FoldIn, ItemScores, Own, fold_in, score_pairs, top_n
@@ -81,18 +82,22 @@ class Release:
 
     @cached_property
     def item_scores(self) -> ItemScores:
-        """The values that scoring needs."""
+        """The values that scoring needs; where columns have names, they may bend."""
+        factors, prior = self.item_factors, self.prior
+        if self.factor_names[:1] == (CONSTANT,) and self.tallies is not None and not prior.any():
+            factors = bend(factors, self.tallies, self.fold_in.ridge)
+            prior = np.zeros(factors.shape[1])
         return ItemScores(
-            (self.mean + self.item_effects).astype(self.item_factors.dtype),
-            self.item_factors,
-            self.prior.astype(self.item_factors.dtype),
+            (self.mean + self.item_effects).astype(factors.dtype),
+            factors,
+            prior.astype(factors.dtype),
             tuple(self.families.values()),
         )
 
     @cached_property
     def typical_scores(self) -> NDArray[np.float64]:
         """Predicted ratings of every item for somebody of whom nothing is known."""
-        scores = self.item_scores.base + self.item_factors @ self.item_scores.prior
+        scores = self.item_scores.base + self.item_scores.factors @ self.item_scores.prior
         return np.asarray(scores, dtype=np.float64)
 
     def __repr__(self) -> str:
