@@ -66,13 +66,13 @@ def _known(tallies: Tallies) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _curves(W: Array, mass: Array, most: int) -> Array:
     """The kernel's eigenfunctions under the mass, strongest first, as columns whose squares add up.
 
-    With anchors of weights w, and K their kernel without its weighted mean, w^1/2 K w^1/2 = U E U';
-    curve k of item x is K(x, anchors) w^1/2 U_k E_k^-1/2. With all items for anchors, and all curves,
-    their products are the kernel itself.
+    With anchors of weights w, and K their kernel without its weighted mean, w^1/2 K w^1/2 = U E U':
+    curve k of item x is K(x, anchors) w^1/2 U_k E_k^-1/2. With all items for anchors, and all
+    curves, their products are the kernel itself.
     """
     anchors = _spread_out(mass, most)
     near, share = W[anchors], mass.sum() / most
-    # An anchor stands for all items that it was chosen among: each as heavy as the share, or itself.
+    # An anchor stands for all items of its share of the mass; a heavy one, for more than a share.
     weights = mass[anchors] if len(anchors) == len(mass) else np.maximum(mass[anchors], share)
     weights = weights / weights.sum()
     squares = _squared_distances(near, near)
@@ -97,7 +97,7 @@ def _curves(W: Array, mass: Array, most: int) -> Array:
 
 
 def _spread_out(mass: Array, most: int) -> NDArray[np.int64]:
-    """So many items at most, by a fixed rule: the heaviest, then one for each equal share of mass."""
+    """So many items at most, by a fixed rule: the heaviest of each equal share of the mass."""
     if len(mass) <= most:
         return np.arange(len(mass))
     order = np.argsort(-mass, kind="stable")

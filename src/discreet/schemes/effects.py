@@ -41,6 +41,8 @@ class Effects:
     item_effects: NDArray[np.float64]
     counts: NDArray[np.float64]
     """Noisy weighted counts, at least zero."""
+    doubts: NDArray[np.float64] | None = None
+    """The variance of what is unknown of an item's effect, in squared rating units."""
 
 
 def estimate(
@@ -66,11 +68,15 @@ def estimate(
     penalty[0] = 0.0
     spread = 0.3
     for _ in range(_ROUNDS):
-        prior, spread = _regression(X, y, counts, chance, penalty, spread)
+        prior, spread, gram = _regression(X, y, counts, chance, penalty, spread)
     # prior + spread/(spread + R) (y/c - prior), in a form that needs no division by c.
     denominator = np.maximum(spread * counts**2 + chance, 1e-12)
     effects = prior + spread * counts * (y - counts * prior) / denominator
-    return Effects(mean, scale.clip(mean + quarter * effects) - mean, counts)
+    # What is left of the spread, and of what is unknown of the prior itself.
+    left = 1 - spread * counts**2 / denominator
+    prior_doubts = np.einsum("ja,ja->j", X @ np.linalg.inv(gram), X)
+    doubts = quarter**2 * np.minimum(left * spread + left**2 * prior_doubts, _SPREAD[1])
+    return Effects(mean, scale.clip(mean + quarter * effects) - mean, counts, doubts)
 
 
 def _overall_mean(A: Array, B: Array, tallies: Tallies, scale: RatingScale) -> float:
@@ -93,15 +99,17 @@ def _noise_factor(tallies: Tallies, scale: RatingScale, mean: float) -> float:
 
 def _regression(
     X: Array, y: Array, c: Array, chance: Array, penalty: Array, spread: float
-) -> tuple[Array, float]:
-    """Generalised least squares of y/c on X, and the spread of the effects around it by moments."""
+) -> tuple[Array, float, Array]:
+    """Generalised least squares of y/c on X, the spread of the effects around it by moments, and
+    the inverse of its coefficients' covariance."""
     denominator = np.maximum(spread * c**2 + chance, 1e-12)
     weight = c**2 / denominator
     gram = X.T @ (weight[:, None] * X) + np.diag(penalty)
     gram[0, 0] += 1e-9  # a catalogue without any vote still has an answer
     prior = X @ np.linalg.solve(gram, X.T @ (c * y / denominator))
     excess = (c * (y - c * prior) / denominator) ** 2 - weight * chance / denominator
-    return prior, float(np.clip(excess.sum() / max((weight**2).sum(), 1e-12), *_SPREAD))
+    spread = float(np.clip(excess.sum() / max((weight**2).sum(), 1e-12), *_SPREAD))
+    return prior, spread, gram
 
 
 class Directions(NamedTuple):
