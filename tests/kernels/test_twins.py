@@ -12,6 +12,7 @@ from discreet.data.ratings import Ratings
 from discreet.kernels import (
     gradients,
     least_squares,
+    leverage,
     lists,
     reference,
     sha256,
@@ -65,6 +66,26 @@ def test_the_ridge_solution_equals_its_twin(
         0, len(slow), order.ptr, order.cols, r, V, ridge, per_record, linear, slow
     )
     # Single precision loses what the conditioning of the normal equations takes.
+    tolerance = 2e-2 if dtype is np.float32 else 1e-9
+    np.testing.assert_allclose(fast, slow, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("d", [1, 3, 8, 20, 77])
+@DTYPES
+@THREADS
+def test_leverages_equal_their_twin(data: Ratings, d: int, dtype: Any, threads: int) -> None:
+    _, V = matrices(data, d, dtype)
+    order, _ = sides(data, dtype)[0]
+    rng = np.random.default_rng(2)
+    asked = rng.integers(0, 4, len(data.users))  # some people are asked about nothing
+    pairs = np.concatenate([[0], np.cumsum(asked)])
+    wanted = rng.integers(0, len(V), pairs[-1])
+    fast, slow = np.empty(len(wanted), dtype), np.empty(len(wanted), dtype)
+    run_ranges(
+        leverage.leverages, row_ranges(order.ptr, threads), threads,
+        order.ptr, order.cols, V, dtype(0.5), dtype(0.01), pairs, wanted, fast,
+    )  # fmt: skip
+    reference.leverages(0, len(asked), order.ptr, order.cols, V, 0.5, 0.01, pairs, wanted, slow)
     tolerance = 2e-2 if dtype is np.float32 else 1e-9
     np.testing.assert_allclose(fast, slow, rtol=tolerance, atol=tolerance)
 

@@ -34,7 +34,7 @@ def _first_column(i, columns, step):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel()
-def _add_gram(A, Z, n, d, columns):  # type: ignore[no-untyped-def]
+def add_gram(A, Z, n, d, columns):  # type: ignore[no-untyped-def]
     """A += sum over k < n of Z[k]' Z[k], in d rows and so many columns of its upper half.
 
     The lower half is left in any state.
@@ -112,7 +112,7 @@ def start_with(A, d, diagonal):  # type: ignore[no-untyped-def]
         A[a, a] = diagonal if a < d else 1
 
 
-_GATHERED = 64
+GATHERED = 64
 """Records whose rows are gathered before their products are added: a block stays in L1."""
 
 
@@ -122,12 +122,12 @@ def gram(X):  # type: ignore[no-untyped-def]
     d = X.shape[1]
     width = padded(d, X)
     A = np.zeros((width, width), dtype=X.dtype)
-    Z = np.zeros((_GATHERED, width), dtype=X.dtype)
-    for first in range(0, len(X), _GATHERED):
-        n = min(_GATHERED, len(X) - first)
+    Z = np.zeros((GATHERED, width), dtype=X.dtype)
+    for first in range(0, len(X), GATHERED):
+        n = min(GATHERED, len(X) - first)
         for k in range(n):
             copy_row(X[first + k], Z[k])
-        _add_gram(A, Z, n, d, d)
+        add_gram(A, Z, n, d, d)
     out = np.empty((d, d), dtype=X.dtype)
     for a in range(d):
         for c in range(a, d):
@@ -187,7 +187,7 @@ def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
     spare = width > d
     columns = d + 1 if spare else d
     A = np.empty((width, width), dtype=other.dtype)
-    Z = np.zeros((_GATHERED, width), dtype=other.dtype)
+    Z = np.zeros((GATHERED, width), dtype=other.dtype)
     b = np.zeros(d, dtype=other.dtype)
     for i in range(lo, hi):
         start, end = ptr[i], ptr[i + 1]
@@ -199,8 +199,8 @@ def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
         start_with(A, d, penalty)
         for a in range(d):
             b[a] = -linear[own, a]
-        for first in range(start, end, _GATHERED):
-            n = min(_GATHERED, end - first)
+        for first in range(start, end, GATHERED):
+            n = min(GATHERED, end - first)
             for k in range(n):
                 z, value = other[cols[first + k]], r[first + k]
                 for a in range(d):
@@ -210,7 +210,7 @@ def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
                 else:
                     for a in range(d):
                         b[a] += value * z[a]
-            _add_gram(A, Z, n, d, columns)
+            add_gram(A, Z, n, d, columns)
         if spare:
             for a in range(d):
                 A[a, d] += b[a]

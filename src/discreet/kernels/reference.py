@@ -147,6 +147,27 @@ def solve_ridge(
         out[i] = np.linalg.solve(Z.T @ Z + penalty * np.eye(d), b)
 
 
+def leverages(
+    lo: int,
+    hi: int,
+    ptr: Array,
+    cols: Array,
+    other: Array,
+    ridge: float,
+    ridge_per_record: float,
+    pairs: Array,
+    wanted: Array,
+    out: Array,
+) -> None:
+    """out[k] = z_j' (lambda_i I + sum of z z' over row i's records)^-1 z_j, j being wanted[k]."""
+    for i in range(lo, hi):
+        Z = other[cols[ptr[i] : ptr[i + 1]]]
+        A = Z.T @ Z + (ridge + ridge_per_record * len(Z)) * np.eye(other.shape[1])
+        mine = slice(pairs[i], pairs[i + 1])
+        z = other[wanted[mine]]
+        out[mine] = np.einsum("kd,kd->k", z, np.linalg.solve(A, z.T).T)
+
+
 def solve_huber(
     lo: int,
     hi: int,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
 FILES = {ITEMS, MODEL, CERTIFICATE}
-_EFFECT, _FACTORS, _FAMILY = "_effect", "_factors", "_family_"
+_EFFECT, _FACTORS, _FAMILY, _DOUBT = "_effect", "_factors", "_family_", "_doubt"
 _TALLIES = ("_against", "_in_favour", "_noise_variance")
 
 
@@ -40,6 +40,8 @@ def write_files(release: Release) -> dict[str, bytes]:
     columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(release.families.values())}
     if release.tallies is not None:
         columns |= {name: getattr(release.tallies, name[1:]) for name in _TALLIES}
+    if release.item_doubts is not None:
+        columns[_DOUBT] = release.item_doubts
     table = release.items.frame.with_columns(
         pl.Series(name, values) for name, values in columns.items()
     )
@@ -145,6 +147,8 @@ def _items(
             against, in_favour = (table[n].cast(pl.Int64).to_numpy() for n in _TALLIES[:2])
             variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
             tallies = Tallies(against, in_favour, variance, bool(shared_noise))
+        # Earlier versions did not say how much they know of an item.
+        doubts = table[_DOUBT].cast(pl.Float64).to_numpy() if _DOUBT in table.columns else None
         public = [name for name in table.columns if not name.startswith("_")]
         items = Items.as_published(
             table.select(public), tuple(name for name in vouched if name in public)
@@ -161,4 +165,5 @@ def _items(
         "item_factors": factors,
         "families": families,
         "tallies": tallies,
+        "item_doubts": doubts,
     }

@@ -9,27 +9,39 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from discreet.arrays import Array
-from discreet.data.ids import Id, Ids
+from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.scale import RatingScale
-from discreet.errors import DataError, OutputError, ReleaseError, require_count
+from discreet.errors import (
+    DataError,
+    OutputError,
+    ParameterError,
+    ReleaseError,
+    require_count,
+)
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.promise import INCREMENTAL
+from discreet.release.bending import CONSTANT, bend
+from discreet.release.certainty import (
+    Folded,
+    Predictions,
+    doubts_of,
+    standard_errors,
+    unknown_error,
+)
 from discreet.release.durable import make_room, put_in_place, stage
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
+from discreet.release.own import read_own
 from discreet.release.own_mean import OwnLevel
-from discreet.release.scoring import FoldIn, ItemScores, Own, fold_in, score_pairs, top_n
+from discreet.release.scoring import FoldIn, ItemScores, Own, People, fold_in, score_pairs, top_n
 from discreet.release.tallies import Tallies
-
-ONE = "one"
-"""The name of the factor that is the same for every item: a person's own level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +66,8 @@ class Release:
     """For every grouping of the items the family of each, -1 for none."""
     tallies: Tallies | None = None
     """The noisy tallies behind mean and effects: what the next batch is added to."""
+    item_doubts: Array | None = None
+    """The variance of what is unknown of each item's effect, in squared rating units."""
 
     def __post_init__(self) -> None:
         count, d = len(self.items), self.item_factors.shape[-1]
@@ -71,8 +85,12 @@ class Release:
                 raise ReleaseError(f"the families by {name!r} do not fit {count} items")
         if self.tallies is not None and len(self.tallies) != count:
             raise ReleaseError(f"{count} items need as many tallies: got {len(self.tallies)}")
-        for name in ("item_effects", "item_factors", "prior"):
-            if not np.isfinite(getattr(self, name)).all():
+        doubts = self.item_doubts
+        if doubts is not None and (doubts.shape != (count,) or not (doubts >= 0).all()):
+            raise ReleaseError(f"{count} items need as many doubts, none below zero")
+        for name in ("item_effects", "item_factors", "prior", "item_doubts"):
+            values = getattr(self, name)
+            if values is not None and not np.isfinite(values).all():
                 raise ReleaseError(f"the release's {name} hold a number that is not finite")
         constants = (self.mean, self.fold_in.ridge, self.fold_in.ridge_per_rating)
         if not all(math.isfinite(c) for c in constants) or min(constants[1:]) < 0:
@@ -85,26 +103,36 @@ class Release:
 
     @cached_property
     def item_scores(self) -> ItemScores:
-        """The values that scoring needs."""
+        """The values that scoring needs; where columns have names, they may bend."""
+        factors, prior = self.item_factors, self.prior
+        if self.factor_names[:1] == (CONSTANT,) and self.tallies is not None and not prior.any():
+            factors = bend(factors, self.tallies, self.fold_in.ridge)
+            prior = np.zeros(factors.shape[1])
         return ItemScores(
-            (self.mean + self.item_effects).astype(self.item_factors.dtype),
-            self.item_factors,
-            self.prior.astype(self.item_factors.dtype),
+            (self.mean + self.item_effects).astype(factors.dtype),
+            factors,
+            prior.astype(factors.dtype),
             tuple(self.families.values()),
-            self._own_level,
+            self._doubts(),
+            self._own_level(),
         )
 
-    @property
     def _own_level(self) -> OwnLevel | None:
         """Where the first of the named factors is a constant, it is everybody's own level."""
-        if not self.factor_names or self.factor_names[0] != ONE:
+        if self.factor_names[:1] != (CONSTANT,):
             return None
         return OwnLevel(self.mean, self.fold_in.ridge / float(self.item_factors[0, 0]) ** 2)
+
+    def _doubts(self) -> Array | None:
+        """As released, or what the tallies tell; None where neither does."""
+        if self.item_doubts is not None or self.tallies is None:
+            return self.item_doubts
+        return doubts_of(self.tallies, self.scale, self.mean)
 
     @cached_property
     def typical_scores(self) -> NDArray[np.float64]:
         """Predicted ratings of every item for somebody of whom nothing is known."""
-        scores = self.item_scores.base + self.item_factors @ self.item_scores.prior
+        scores = self.item_scores.base + self.item_scores.factors @ self.item_scores.prior
         return np.asarray(scores, dtype=np.float64)
 
     def __repr__(self) -> str:
@@ -121,7 +149,7 @@ class Release:
         Items that the release does not know are passed over. Without any rating, the answer is
         the same for everybody.
         """
-        own = self._own(my_items, my_ratings)
+        own = read_own(self.item_ids, self.scale, my_items, my_ratings)
         table = self.recommend_rows(own, n, exclude_rated=exclude_rated, threads=1)
         return table.drop("person")
 
@@ -150,40 +178,67 @@ class Release:
         )
         return who, best, self.scale.clip(score)
 
+    @overload
     def predict(
-        self, my_items: Any, my_ratings: Any, items: Any, *, clip: bool = True
-    ) -> NDArray[np.float64]:
-        """One person's predicted rating of each item; the mean for an item not in the release."""
-        person = fold_in(self.item_scores, self._own(my_items, my_ratings), self.fold_in, threads=1)
-        wanted = self.item_ids.rows(items)
-        scores = score_pairs(self.item_scores, person, np.zeros_like(wanted), wanted, threads=1)
-        predicted = np.where(wanted >= 0, scores, float(self.typical_scores.mean()))
-        return self.scale.clip(predicted) if clip else predicted
+        self,
+        my_items: Any,
+        my_ratings: Any,
+        items: Any,
+        *,
+        clip: bool = True,
+        with_error: Literal[False] = False,
+    ) -> NDArray[np.float64]: ...
 
-    def _own(self, my_items: Any, my_ratings: Any) -> Own:
-        """One person's ratings as rows of the catalogue, checked by name."""
-        if isinstance(my_items, str):
-            raise DataError(f"items must come in a list: got {my_items!r}; write [{my_items!r}]")
-        ids: list[Id] = list(my_items)
-        try:
-            ratings = np.array([float(r) for r in my_ratings])
-        except (TypeError, ValueError) as error:
-            raise DataError(f"ratings must be numbers: {error}") from None
-        if len(ids) != len(ratings):
-            raise DataError(f"every item needs one rating: got {len(ids)} and {len(ratings)}")
-        if len(set(ids)) != len(ids):
-            twice = next(i for k, i in enumerate(ids) if i in ids[:k])
-            raise DataError(f"item {twice!r} is rated twice: keep one rating of it")
-        inside = (ratings >= self.scale.lo) & (ratings <= self.scale.hi)
-        if not inside.all():
-            k = int(np.argmin(inside))
-            raise DataError(
-                f"rating must be within the scale {self.scale}: got {ratings[k]:g} "
-                f"for item {ids[k]!r}"
+    @overload
+    def predict(
+        self,
+        my_items: Any,
+        my_ratings: Any,
+        items: Any,
+        *,
+        clip: bool = True,
+        with_error: Literal[True],
+    ) -> Predictions: ...
+
+    def predict(
+        self,
+        my_items: Any,
+        my_ratings: Any,
+        items: Any,
+        *,
+        clip: bool = True,
+        with_error: bool = False,
+    ) -> NDArray[np.float64] | Predictions:
+        """One person's predicted rating of each item; the mean for an item not in the release.
+
+        With `with_error` also the standard error of each: of the rating that the person would give.
+        """
+        own = read_own(self.item_ids, self.scale, my_items, my_ratings)
+        person = fold_in(self.item_scores, own, self.fold_in, threads=1)
+        wanted = self.item_ids.rows(items)
+        me = np.zeros_like(wanted)
+        scores = score_pairs(self.item_scores, person, me, wanted, threads=1)
+        predicted = np.where(wanted >= 0, scores, float(self.typical_scores.mean()))
+        if clip:
+            predicted = self.scale.clip(predicted)
+        if not with_error:
+            return predicted
+        return Predictions(predicted, self.errors(own, person, me, wanted, threads=1))
+
+    def errors(
+        self, own: Own, people: People, who: Array, what: Array, threads: int | None = None
+    ) -> NDArray[np.float64]:
+        """The standard error of every pair of person and catalogue row; -1 is unknown."""
+        doubts = self.item_scores.doubts
+        if doubts is None:
+            raise ParameterError(
+                "standard errors need a release of Tally or Chorus, which knows how much it knows "
+                f"of an item: got one of {self.certificate.scheme}"
             )
-        rows = self.item_ids.rows(ids)
-        known = rows >= 0
-        return Own(np.array([0, known.sum()], dtype=np.int64), rows[known], ratings[known])
+        folded = Folded(self.item_scores, doubts, own, self.fold_in, people)
+        known = standard_errors(folded, who, what, self.scale, threads)
+        unknown = unknown_error(doubts, self.typical_scores, self.scale)
+        return np.where(what >= 0, known, unknown)
 
     def save(self, folder: str | Path) -> Path:
         """Write the release; an old one at the same place is replaced whole or left whole."""

@@ -24,6 +24,9 @@ FAMILY_SHRINK = 1.5
 measured in docs/constants.md."""
 SCORE_BLOCK = 1 << 18
 """How many scores a thread holds at once: they stay in its cache, however many people there are."""
+CAUTION = 2.0
+"""In lists an item's score counts less by so many standard deviations of what is unknown of it:
+measured in docs/constants.md."""
 _TILE = 64
 """A multiple of the rows and of the columns of every tile in `kernels.simd.tiles`."""
 
@@ -51,6 +54,8 @@ class ItemScores(NamedTuple):
     """The vector u of somebody of whom nothing is known."""
     families: tuple[NDArray[np.int32], ...] = ()
     """For every grouping of the items (series, author) the family of each item, -1 for none."""
+    doubts: Array | None = None
+    """The variance of what is unknown of each item's base, where a release tells."""
     level: OwnLevel | None = None
     """How somebody's own mean is judged beside the regression; None where it is not."""
 
@@ -70,6 +75,8 @@ class People(NamedTuple):
     family_keys: tuple[Array, ...]
     """For every grouping, person * (number of families) + family, in ascending order."""
     family_effects: tuple[Array, ...]
+    family_counts: tuple[Array, ...] = ()
+    """How many items of the family the person rated."""
     own: OwnMeans | None = None
     """Their own means, where those are mixed in."""
 
@@ -117,17 +124,13 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     if not item_scores.families and item_scores.level is None:
         return People(coefficients, (), ())
     who = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    residual = (
-        ratings
-        - item_scores.base[items]
-        - _dots(coefficients, item_scores.factors, who, items, workers)
-    )
+    residual = ratings - score_own(item_scores, coefficients, own, workers)
     own_means = None
     if item_scores.level is not None:
         tastes = differences[:, 1:]  # all but the level
         penalty = how.ridge * np.einsum("ij,ij->i", tastes, tastes)
         own_means = judge_own_means(ptr, ratings, residual, penalty, item_scores.level, how.ridge)
-    keys, effects = [], []
+    keys, effects, numbers = [], [], []
     for codes in item_scores.families:
         grouped = codes[items] >= 0
         key, place = np.unique(
@@ -139,7 +142,17 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
         residual[grouped] -= effect[place]
         keys.append(key)
         effects.append(effect)
-    return People(coefficients, tuple(keys), tuple(effects), own_means)
+        numbers.append(counts)
+    return People(coefficients, tuple(keys), tuple(effects), tuple(numbers), own_means)
+
+
+def score_own(
+    item_scores: ItemScores, coefficients: Array, own: Own, threads: int | None = None
+) -> Array:
+    """The score of every item that people rated, as it is before any family effect."""
+    who = np.repeat(np.arange(len(own.ptr) - 1), np.diff(own.ptr))
+    dots = _dots(coefficients, item_scores.factors, who, own.items, thread_count(threads))
+    return np.asarray(item_scores.base[own.items] + dots)
 
 
 def score_pairs(
@@ -152,12 +165,19 @@ def score_pairs(
     for codes, keys, effects in zip(
         item_scores.families, people.family_keys, people.family_effects, strict=True
     ):
-        if len(keys) == 0:
-            continue
-        wanted = who.astype(np.int64) * _families(codes) + codes[what]
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        scores += np.where((codes[what] >= 0) & (keys[place] == wanted), effects[place], 0.0)
+        scores += family_values(codes, keys, effects, who, what)
     return scores if people.own is None else people.own.mixed(who, scores)
+
+
+def family_values(
+    codes: NDArray[np.int32], keys: Array, values: Array, who: Array, what: Array
+) -> Array:
+    """A person's value for the family of each item; zero where the person rated none of it."""
+    if len(keys) == 0:
+        return np.zeros(len(who))
+    wanted = who.astype(np.int64) * _families(codes) + codes[what]
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where((codes[what] >= 0) & (keys[place] == wanted), values[place], 0.0)
 
 
 def top_n(
@@ -171,7 +191,9 @@ def top_n(
 ) -> tuple[Array, Array, Array]:
     """The n best items for each person: (person, item, score), best first, ties by item order.
 
-    Somebody with fewer than n unrated items gets as many as there are.
+    Best is what is good for sure: the score less two standard deviations of what is unknown of the
+    item, so that a single rating puts nothing on top. How sure one is of the *person* is the same
+    for all items, or nearly so. Somebody with fewer than n unrated items gets what there are.
     """
     count, items = len(people.coefficients), len(item_scores.base)
     best = np.full((count, min(n, items)), -1, dtype=np.int32)
@@ -181,7 +203,9 @@ def top_n(
     columns = np.zeros(
         (item_scores.factors.shape[1] + 1, _whole_tiles(items)), item_scores.factors.dtype
     )
-    columns[:-1, :items], columns[-1, :items] = item_scores.factors.T, item_scores.base
+    unsure = np.zeros(items) if item_scores.doubts is None else np.sqrt(item_scores.doubts)
+    columns[:-1, :items] = item_scores.factors.T
+    columns[-1, :items] = item_scores.base - CAUTION * unsure
 
     def rank(lo: int, hi: int) -> None:
         scores = _score_block(item_scores, people, lo, hi, columns)
@@ -192,10 +216,11 @@ def top_n(
         blocks = [partial(rank, lo, min(lo + step, count)) for lo in range(0, count, step)]
         run_all(blocks, thread_count(threads))
     who, place = np.nonzero(best >= 0)
-    scores = score[who, place].astype(np.float64)
+    what = best[who, place]
+    scores = score[who, place].astype(np.float64) + CAUTION * unsure[what]
     if people.own is not None:  # the order of somebody's list stays
         scores = people.own.mixed(who, scores)
-    return who, best[who, place], scores
+    return who, what, scores
 
 
 def _score_block(

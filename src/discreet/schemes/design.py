@@ -9,7 +9,7 @@ import numpy as np
 from discreet.arrays import Array, Floats
 from discreet.data.features import Features
 from discreet.data.scale import RatingScale
-from discreet.release.release import ONE
+from discreet.release.bending import CONSTANT
 from discreet.schemes.effects import Effects
 from discreet.schemes.standardise import (
     crowding,
@@ -56,7 +56,7 @@ def design(
     n = _by_true_spread(effects.popularity, effects.popularity_doubt + least_popularity, c)
     doubt = effects.mean_doubt / quarter**2
     columns = [
-        (ONE, np.ones(len(c)), ERROR_VARIANCE / (ERROR_VARIANCE / RIDGE_ONE + doubt)),
+        (CONSTANT, np.ones(len(c)), ERROR_VARIANCE / (ERROR_VARIANCE / RIDGE_ONE + doubt)),
         ("effect", b, RIDGE_EFFECT),
         ("popularity", n, RIDGE_COUNT),
         ("effect^2", b * b, RIDGE_PRODUCT),

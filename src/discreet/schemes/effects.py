@@ -76,15 +76,15 @@ def estimate(
     level, doubt = _overall(against + in_favour, S, tallies)
     table = _Table(beliefs, S, RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise, workers)
     known = _public(features, beliefs.means)
-    prior, slope, spread = np.full(len(S), level), 0.0, USUAL_SPREAD
+    prior, spread = _Prior(np.full(len(S), level), 0.0), USUAL_SPREAD
     for k in range(MOST_ROUNDS):
-        found = table.moments(prior, slope, spread)
-        before, spread = prior + slope * found.popularity, found.spread if k else spread
-        prior, slope = _regression(known, found, doubt, spread)
-        moved = (prior + slope * found.popularity - before) ** 2
+        before, found = prior, table.moments(prior, spread)
+        spread = found.spread if k else spread
+        prior, doubts = _regression(known, found, doubt, spread)
+        moved = (prior.at(found.popularity) - before.at(found.popularity)) ** 2
         if np.sqrt(weighted_mean(moved, found.counts)) < STILL:
             break
-    return _concluded(table.moments(prior, slope, spread), doubt, scale)
+    return _concluded(table.moments(prior, spread), doubts, spread, doubt, scale)
 
 
 def _overall(C: Array, S: Array, tallies: Tallies) -> tuple[float, float]:
@@ -100,6 +100,17 @@ def _public(features: Features, counts: Array) -> Floats:
     """A constant and what is publicly known of every item."""
     columns = number_columns(features, counts) | flag_columns(features, counts)
     return np.column_stack([np.ones(len(counts)), *columns.values()])
+
+
+class _Prior(NamedTuple):
+    """What the regression says of every item, but for its popularity, and the slope of that."""
+
+    rest: Floats
+    slope: float
+
+    def at(self, popularity: Floats) -> Floats:
+        """The effects of items of such popularity."""
+        return self.rest + self.slope * popularity
 
 
 class _Moments(NamedTuple):
@@ -137,21 +148,23 @@ class _Table(NamedTuple):
     def popularity(self) -> Floats:
         return np.log1p(self.beliefs.n / POPULAR)
 
-    def moments(self, prior: Array, slope: float, spread: float) -> _Moments:
-        """Averages, with effects around prior + slope popularity."""
+    def moments(self, prior: _Prior, spread: float) -> _Moments:
+        """Averages, with effects of this spread around the prior."""
         start, end, n, base, _ = self.beliefs
         out = np.empty((len(self.S), MOMENTS))
         run_ranges(
             effect_moments,
             even_ranges(len(self.S), self.workers),
             self.workers,
-            *(start, end, n, base, self.chance, self.popularity, self.S, prior, slope, spread, out),
+            *(start, end, n, base, self.chance, self.popularity, self.S, *prior, spread, out),
         )
         return _Moments(*np.ascontiguousarray(out.T))
 
 
-def _regression(known: Array, found: _Moments, doubt: float, spread: float) -> tuple[Floats, float]:
-    """Effects by least squares on public columns and popularity: the first's part, the slope.
+def _regression(
+    known: Array, found: _Moments, doubt: float, spread: float
+) -> tuple[_Prior, Floats]:
+    """Effects by least squares on public columns and popularity, and how unsure each is.
 
     The regression believes that it knows the counts it goes by, so that it states its constant
     too firmly; the noise tells how sure it can be, and products are trusted accordingly.
@@ -171,15 +184,20 @@ def _regression(known: Array, found: _Moments, doubt: float, spread: float) -> t
     )
     penalty = np.diag([1e-9, *[PRIOR_RIDGE] * k])
     trust = min(1.0, np.linalg.inv(gram + penalty)[0, 0] / max(doubt, 1e-300))
-    constant, *coefficients, slope = np.linalg.solve(trust * gram + penalty, trust * products)
+    inverse = np.linalg.inv(trust * gram + penalty)
+    constant, *coefficients, slope = trust * (inverse @ products)
     explained = known[:, 1:] @ np.array(coefficients)
     variance = weighted_mean(explained**2, c) - weighted_mean(explained, c) ** 2
     reach = REACH * np.sqrt(variance + spread)
     slope = slope / size
-    return constant + reach * np.tanh(explained / reach) - slope * centre, slope
+    prior = _Prior(constant + reach * np.tanh(explained / reach) - slope * centre, slope)
+    row = np.column_stack([known, (found.popularity - centre) / size])
+    return prior, np.einsum("ja,ja->j", row @ inverse, row)
 
 
-def _concluded(found: _Moments, doubt: float, scale: RatingScale) -> Effects:
+def _concluded(
+    found: _Moments, prior_doubts: Floats, spread: float, doubt: float, scale: RatingScale
+) -> Effects:
     """Effects in the units of the ratings, around a mean that noise does not pull to the middle."""
     quarter, c = scale.span / 4, found.counts
     level = weighted_mean(found.effects, c)
@@ -188,10 +206,14 @@ def _concluded(found: _Moments, doubt: float, scale: RatingScale) -> Effects:
     mean = float(scale.clip(scale.middle + quarter * (level + shift)))
     effects = scale.clip(scale.middle + quarter * (found.effects + shift)) - mean
     variance = np.maximum(found.popularity_square - found.popularity**2, 0.0)
+    doubts = np.maximum(found.effect_square - found.effects**2, 0.0)
+    # Of what the regression does not know of an item, the item's own ratings tell a part.
+    left = np.minimum(doubts / spread, 1.0)
+    doubts = np.minimum(doubts + left**2 * prior_doubts, SPREAD[1])
     return Effects(
         mean=mean,
         item_effects=effects,
-        doubts=quarter**2 * np.maximum(found.effect_square - found.effects**2, 0.0),
+        doubts=quarter**2 * doubts,
         counts=c,
         popularity=found.popularity,
         popularity_doubt=weighted_mean(variance, c),

@@ -189,4 +189,5 @@ class VotingScheme(ABC):
             factor_names=names,
             families=features.families,
             tallies=tallies,
+            item_doubts=effects.doubts,
         )

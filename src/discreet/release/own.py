@@ -1,0 +1,37 @@
+"""One person's own ratings as they are typed in, checked by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from discreet.data.ids import Id, Ids
+from discreet.data.scale import RatingScale
+from discreet.errors import DataError
+from discreet.release.scoring import Own
+
+
+def read_own(catalogue: Ids, scale: RatingScale, my_items: Any, my_ratings: Any) -> Own:
+    """One person's ratings as rows of the catalogue; items that are not in it are passed over."""
+    if isinstance(my_items, str):
+        raise DataError(f"items must come in a list: got {my_items!r}; write [{my_items!r}]")
+    ids: list[Id] = list(my_items)
+    try:
+        ratings = np.array([float(r) for r in my_ratings])
+    except (TypeError, ValueError) as error:
+        raise DataError(f"ratings must be numbers: {error}") from None
+    if len(ids) != len(ratings):
+        raise DataError(f"every item needs one rating: got {len(ids)} and {len(ratings)}")
+    if len(set(ids)) != len(ids):
+        twice = next(i for k, i in enumerate(ids) if i in ids[:k])
+        raise DataError(f"item {twice!r} is rated twice: keep one rating of it")
+    inside = (ratings >= scale.lo) & (ratings <= scale.hi)
+    if not inside.all():
+        k = int(np.argmin(inside))
+        raise DataError(
+            f"rating must be within the scale {scale}: got {ratings[k]:g} for item {ids[k]!r}"
+        )
+    rows = catalogue.rows(ids)
+    known = rows >= 0
+    return Own(np.array([0, known.sum()], dtype=np.int64), rows[known], ratings[known])
