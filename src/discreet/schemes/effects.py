@@ -23,7 +23,7 @@ PRIOR_RIDGE = 40.0
 SPREAD = (0.002, 1.0)
 USUAL_SPREAD, SPREAD_WEIGHT = 0.1, 150.0
 """The spread of effects where the tallies hardly tell it, and how firmly it is believed."""
-USUAL_LEVEL, LEVEL_VARIANCE = 0.75, 0.25
+USUAL_LEVEL, LEVEL_VARIANCE = 0.75, 0.5
 """Tables have a mean of about so much above the middle of the scale, give or take: its variance."""
 REACH = 1.25
 """Public features explain at most so many deviations of all effects: no extrapolation."""
