@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.arrays import Array, Floats, Integers
-from discreet.kernels.effects import count_beliefs
+from discreet.kernels.effects import AT_ONCE, count_beliefs
 from discreet.kernels.threads import even_ranges, run_ranges
 from discreet.release.tallies import Tallies
 
-NARROWEST, WIDENING = 0.25, 0.3
-"""A bin of counts is a quarter of a vote wide, or this share of where it begins."""
+NARROWEST, WIDENING, BY_NOISE = 0.25, 0.3, 0.2
+"""A bin of counts is a quarter of a vote wide, or this share of where it begins, or of the noise's
+scale: finer ones could not be told apart."""
 _REACH = 20.0
 """Counts further than so many scales of the noise from the noisy one are left out: e^-20."""
 _SAMPLE = 2000
@@ -30,10 +31,9 @@ _LEAST_NOISE = 1e-3
 
 
 class CountBeliefs(NamedTuple):
-    """For every item the counts it may have: those of item j are n[start[j]:end[j]]."""
+    """For every item the counts it may have: those of item j are n[ptr[j]:ptr[j+1]]."""
 
-    start: Integers
-    end: Integers
+    ptr: Integers
     n: Floats
     base: Floats
     """The probability of each, by the noisy counts alone."""
@@ -43,8 +43,7 @@ class CountBeliefs(NamedTuple):
     @property
     def means(self) -> Floats:
         """Every item's expected count."""
-        bounds = np.column_stack([self.start, self.end]).ravel()[:-1]
-        return np.add.reduceat(self.n * self.base, bounds)[::2]
+        return np.asarray(np.add.reduceat(self.n * self.base, self.ptr[:-1]))
 
 
 def believe(tallies: Tallies, threads: int) -> CountBeliefs:
@@ -52,28 +51,29 @@ def believe(tallies: Tallies, threads: int) -> CountBeliefs:
     against, in_favour = tallies.votes()
     C = against + in_favour
     if tallies.shared_noise:
-        place = np.arange(len(C))
         ones, noise = np.ones(len(C)), 16 * tallies.noise_variance
-        return CountBeliefs(place, place + 1, np.maximum(C, 0.0), ones, noise)
+        return CountBeliefs(np.arange(len(C) + 1), np.maximum(C, 0.0), ones, noise)
     s = np.maximum(np.sqrt(tallies.noise_variance / 2), _LEAST_NOISE)
-    edges = bin_edges(float((C + _REACH * s).max(initial=1.0)))
+    edges = bin_edges(float((C + _REACH * s).max(initial=1.0)), float(s.min()))
     first, last = (
         np.clip(np.searchsorted(edges, C + side * _REACH * s, "right") - 1, 0, len(edges) - 2)
         for side in (-1, 1)
     )
-    end = np.cumsum(last - first + 1)
-    found = CountBeliefs(end - (last - first + 1), end, *np.zeros((3, end[-1])))
+    count = -(-(last - first + 1) // AT_ONCE) * AT_ONCE
+    first = np.minimum(first, len(edges) - 1 - count)
+    ptr = np.concatenate([[0], np.cumsum(count)])
+    found = CountBeliefs(ptr, *np.empty((3, ptr[-1])))
     odds = count_odds(C, s, edges)
     ranges = even_ranges(len(C), threads)
     run_ranges(count_beliefs, ranges, threads, C, s, edges, odds, first, *found)
     return found
 
 
-def bin_edges(top: float) -> Floats:
-    """Where bins of counts begin and end, from zero to beyond `top`."""
-    edges = [0.0]
-    while edges[-1] <= top:
-        edges.append(edges[-1] + max(NARROWEST, WIDENING * edges[-1]))
+def bin_edges(top: float, noise: float) -> Floats:
+    """Where bins of counts begin and end, from zero to beyond `top`, for noise of this scale."""
+    edges, narrowest = [0.0], max(NARROWEST, BY_NOISE * noise)
+    while edges[-1] <= top or len(edges) % AT_ONCE != 1:  # whole vectors of bins
+        edges.append(edges[-1] + max(narrowest, WIDENING * edges[-1]))
     return np.array(edges)
 
 

@@ -27,7 +27,7 @@ USUAL_LEVEL, LEVEL_VARIANCE = 0.75, 0.5
 """Tables have a mean of about so much above the middle of the scale, give or take: its variance."""
 REACH = 1.25
 """Public features explain at most so many deviations of all effects: no extrapolation."""
-MOST_ROUNDS, STILL = 12, 0.002
+MOST_ROUNDS, STILL = 12, 0.004
 """Rounds end when the regression moves an item by less than that, typically."""
 POPULAR = 10.0
 """From about so many votes on, popularity counts on a logarithmic scale."""
@@ -74,17 +74,18 @@ def estimate(
     against, in_favour = tallies.votes()
     S = 2 * (in_favour - against)
     level, doubt = _overall(against + in_favour, S, tallies)
-    table = _Table(beliefs, S, RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise, workers)
+    chance = RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise
+    table = _Table(beliefs, S, chance, np.log1p(beliefs.n / POPULAR), workers)
     known = _public(features, beliefs.means)
-    prior, spread = _Prior(np.full(len(S), level), 0.0), USUAL_SPREAD
+    prior, spread = _Prior(np.full(len(S), level)), USUAL_SPREAD
     for k in range(MOST_ROUNDS):
         before, found = prior, table.moments(prior, spread)
         spread = found.spread if k else spread
-        prior, doubts = _regression(known, found, doubt, spread)
+        prior = _regression(known, found, doubt, spread)
         moved = (prior.at(found.popularity) - before.at(found.popularity)) ** 2
         if np.sqrt(weighted_mean(moved, found.counts)) < STILL:
             break
-    return _concluded(table.moments(prior, spread), doubts, spread, doubt, scale)
+    return _concluded(table.moments(prior, spread), prior, known, spread, doubt, scale)
 
 
 def _overall(C: Array, S: Array, tallies: Tallies) -> tuple[float, float]:
@@ -106,11 +107,20 @@ class _Prior(NamedTuple):
     """What the regression says of every item, but for its popularity, and the slope of that."""
 
     rest: Floats
-    slope: float
+    slope: float = 0.0
+    covariance: Array = np.zeros((0, 0))
+    """Of the coefficients: those of the public columns, then of popularity around its centre."""
+    centre: float = 0.0
+    size: float = 1.0
 
     def at(self, popularity: Floats) -> Floats:
         """The effects of items of such popularity."""
         return self.rest + self.slope * popularity
+
+    def doubts(self, known: Floats, popularity: Floats) -> Floats:
+        """The variance of what is said of every item."""
+        row = np.column_stack([known, (popularity - self.centre) / self.size])
+        return np.asarray(np.einsum("ja,ja->j", row @ self.covariance, row))
 
 
 class _Moments(NamedTuple):
@@ -142,29 +152,35 @@ class _Table(NamedTuple):
     beliefs: CountBeliefs
     S: Floats
     chance: Floats
+    popularity: Floats
     workers: int
-
-    @property
-    def popularity(self) -> Floats:
-        return np.log1p(self.beliefs.n / POPULAR)
 
     def moments(self, prior: _Prior, spread: float) -> _Moments:
         """Averages, with effects of this spread around the prior."""
-        start, end, n, base, _ = self.beliefs
+        ptr, n, base, _ = self.beliefs
         out = np.empty((len(self.S), MOMENTS))
         run_ranges(
             effect_moments,
             even_ranges(len(self.S), self.workers),
             self.workers,
-            *(start, end, n, base, self.chance, self.popularity, self.S, *prior, spread, out),
+            *(
+                ptr,
+                n,
+                base,
+                self.chance,
+                self.popularity,
+                self.S,
+                prior.rest,
+                prior.slope,
+                spread,
+                out,
+            ),
         )
         return _Moments(*np.ascontiguousarray(out.T))
 
 
-def _regression(
-    known: Array, found: _Moments, doubt: float, spread: float
-) -> tuple[_Prior, Floats]:
-    """Effects by least squares on public columns and popularity, and how unsure each is.
+def _regression(known: Array, found: _Moments, doubt: float, spread: float) -> _Prior:
+    """Effects by least squares on public columns and popularity.
 
     The regression believes that it knows the counts it goes by, so that it states its constant
     too firmly; the noise tells how sure it can be, and products are trusted accordingly.
@@ -190,13 +206,17 @@ def _regression(
     variance = weighted_mean(explained**2, c) - weighted_mean(explained, c) ** 2
     reach = REACH * np.sqrt(variance + spread)
     slope = slope / size
-    prior = _Prior(constant + reach * np.tanh(explained / reach) - slope * centre, slope)
-    row = np.column_stack([known, (found.popularity - centre) / size])
-    return prior, np.einsum("ja,ja->j", row @ inverse, row)
+    rest = constant + reach * np.tanh(explained / reach) - slope * centre
+    return _Prior(rest, slope, inverse, centre, size)
 
 
 def _concluded(
-    found: _Moments, prior_doubts: Floats, spread: float, doubt: float, scale: RatingScale
+    found: _Moments,
+    prior: _Prior,
+    known: Floats,
+    spread: float,
+    doubt: float,
+    scale: RatingScale,
 ) -> Effects:
     """Effects in the units of the ratings, around a mean that noise does not pull to the middle."""
     quarter, c = scale.span / 4, found.counts
@@ -209,7 +229,8 @@ def _concluded(
     doubts = np.maximum(found.effect_square - found.effects**2, 0.0)
     # Of what the regression does not know of an item, the item's own ratings tell a part.
     left = np.minimum(doubts / spread, 1.0)
-    doubts = np.minimum(doubts + left**2 * prior_doubts, SPREAD[1])
+    unsure = prior.doubts(known, found.popularity)
+    doubts = np.minimum(doubts + left**2 * unsure, SPREAD[1])
     return Effects(
         mean=mean,
         item_effects=effects,

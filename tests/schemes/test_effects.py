@@ -1,0 +1,162 @@
+"""Item effects from noisy tallies: counts, means, features and doubts, where truth is known."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from discreet.data.features import Features
+from discreet.data.scale import RatingScale
+from discreet.kernels.effects import AT_ONCE, MOMENTS, effect_moments
+from discreet.privacy.fixedpoint import ONE_VOTE
+from discreet.release.tallies import Tallies
+from discreet.schemes.counts import believe, bin_edges, count_odds
+from discreet.schemes.design import design
+from discreet.schemes.effects import Effects, estimate
+
+STARS = RatingScale(1, 5)
+NOTHING = Features({}, {}, {})
+
+
+class World(NamedTuple):
+    """A table of votes whose truth is known, in stars from the middle."""
+
+    counts: Any
+    deserved: Any
+    tallies: Tallies
+
+    def effects(self, features: Features = NOTHING) -> Effects:
+        return estimate(self.tallies, STARS, features, 1.0)
+
+
+def world(
+    *, items: int = 3000, rate: float = 3.0, level: float = 1.0, epsilon: float = 0.1,
+    quality: Any = 0.3, seed: int = 0,
+) -> World:  # fmt: skip
+    """Few ratings each: as in a shop with a long tail."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(rng.gamma(0.5, rate / 0.5, items))
+    deserved = level + quality * rng.standard_normal(items)
+    sums = counts * deserved + 0.8 * np.sqrt(counts) * rng.standard_normal(items)
+    in_favour = np.clip((2 * counts + sums) / 4, 0, counts)
+    noise = rng.laplace(0, 1 / epsilon, (2, items))
+    votes = np.rint((np.stack([counts - in_favour, in_favour]) + noise) * ONE_VOTE)
+    return World(counts, deserved, Tallies(*votes.astype(np.int64), np.full(items, 2 / epsilon**2)))
+
+
+def test_counts_are_judged_by_the_distribution_of_all() -> None:
+    """To take a noisy count at its word, or for nothing below zero, makes favourites of noise."""
+    made = world()
+    believed = believe(made.tallies, threads=1).means
+    plain = np.maximum(np.add(*made.tallies.votes()), 0.0)
+    assert np.square(believed - made.counts).mean() < np.square(plain - made.counts).mean() / 4
+    assert abs(believed.sum() / made.counts.sum() - 1) < 0.25
+    assert plain.sum() > 2 * made.counts.sum()
+
+
+def test_the_distribution_of_counts_is_found() -> None:
+    made = world(rate=30.0, epsilon=1.0)
+    against, in_favour = made.tallies.votes()
+    edges = bin_edges(400.0, 1.0)
+    odds = count_odds(against + in_favour, np.ones(len(against)), edges)
+    true = np.histogram(made.counts, edges)[0] / len(made.counts)
+    assert odds.sum() == pytest.approx(1)
+    apart = np.abs(np.cumsum(odds) - np.cumsum(true))
+    assert apart[edges[1:] > 4].max() < 0.05  # below, noise of scale 1 does not tell
+
+
+def test_without_noise_a_count_is_itself() -> None:
+    counts = np.array([0, 1, 2, 7, 40, 1000, 123_456])
+    votes = counts * ONE_VOTE // 2
+    beliefs = believe(Tallies(votes, counts * ONE_VOTE - votes, np.full(7, 1e-9)), threads=1)
+    np.testing.assert_allclose(beliefs.means, counts, atol=0.02)
+
+
+def test_under_replace_counts_are_public() -> None:
+    made = world()
+    exact = Tallies(made.tallies.against, made.tallies.in_favour, np.ones(3000), shared_noise=True)
+    expected = np.maximum(np.add(*made.tallies.votes()), 0.0)
+    assert (believe(exact, threads=2).means == expected).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_beliefs_are_probabilities_in_whole_vectors(threads: int) -> None:
+    beliefs = believe(world(items=9000, epsilon=0.5).tallies, threads)
+    assert (np.diff(beliefs.ptr) % AT_ONCE == 0).all()
+    np.testing.assert_allclose(np.add.reduceat(beliefs.base, beliefs.ptr[:-1]), 1.0)
+    assert (beliefs.n >= 0).all()
+    assert (beliefs.noise > 0).all()
+
+
+def plain_moments(n: Any, base: Any, chance: Any, q: Any, S: float, m0: float, slope: float) -> Any:
+    """One item's, in plain NumPy, with a spread of 0.1."""
+    m, variance = m0 + slope * q, 0.1 * n**2 + chance
+    p = base * np.exp(-0.5 * (S - n * m) ** 2 / variance) / np.sqrt(variance)
+    p /= p.sum()
+    w, y, effect = n**2 / variance, n * S / variance, m + 0.1 * n * (S - n * m) / variance
+    rest = (n * (S - n * m) / variance) ** 2 - n**2 * chance / variance**2
+    square = effect**2 + 0.1 * chance / variance
+    return [p @ x for x in (n, q, q**2, w, w * q, w * q**2, y, y * q, rest, w**2, effect, square)]
+
+
+def test_the_kernel_s_averages_are_the_plain_ones() -> None:
+    rng = np.random.default_rng(0)
+    made = world(items=50, epsilon=0.3)
+    ptr, n, base, noise = believe(made.tallies, threads=1)
+    S, prior, slope = rng.normal(0, 30, 50), rng.normal(0, 1, 50), 0.2
+    q, chance, out = np.log1p(n), n + noise, np.empty((50, MOMENTS))
+    effect_moments(0, 50, ptr, n, base, chance, q, S, prior, slope, 0.1, out)
+    for j in range(50):
+        own = slice(ptr[j], ptr[j + 1])
+        plain = plain_moments(n[own], base[own], chance[own], q[own], S[j], prior[j], slope)
+        np.testing.assert_allclose(out[j], plain, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("level", [-1.2, 0.0, 1.0, 1.8])
+def test_the_mean_is_not_drawn_to_the_middle(level: float) -> None:
+    effects = world(level=level, rate=20.0).effects()
+    assert effects.mean == pytest.approx(3 + level, abs=0.25)
+
+
+def test_nothing_known_is_the_usual_mean_and_a_doubt_that_says_so() -> None:
+    empty = Tallies(*np.zeros((2, 3), np.int64), np.full(3, 1e6))
+    effects = estimate(empty, STARS, NOTHING, 1.0)
+    assert effects.mean == pytest.approx(3.75, abs=0.1)
+    sure = world(epsilon=5.0).effects()
+    assert effects.mean_doubt > 0.4 > 0.01 > sure.mean_doubt
+    ridges = [(1 / design(e, STARS, NOTHING)[1][0, 0]) ** 2 for e in (effects, sure)]
+    assert ridges[0] < 0.5 * ridges[1], "where the mean is in doubt, one's own level counts more"
+
+
+def test_rare_items_are_not_drawn_to_the_middle() -> None:
+    made = world(level=1.5, epsilon=0.3, quality=0.1)
+    effects = made.effects()
+    rare = made.counts == 0
+    assert abs((effects.mean + effects.item_effects)[rare].mean() - 4.5) < 0.15
+
+
+def test_features_explain_no_more_than_effects_vary() -> None:
+    """A film of 1898 among those of our days: the line through the others ends far outside."""
+    rng = np.random.default_rng(1)
+    year = np.concatenate([rng.normal(1990, 8, 2990), np.full(10, 1700.0)])
+    made = world(quality=0.0, level=0.5, epsilon=1.0, rate=20.0)
+    tilted = made.counts * 0.02 * (year - 1990)
+    tilted[-10:] = 0
+    shift = np.rint(tilted / 4 * ONE_VOTE).astype(np.int64)
+    tallies = Tallies(
+        made.tallies.against - shift, made.tallies.in_favour + shift, made.tallies.noise_variance
+    )
+    effects = estimate(tallies, STARS, Features({"year": year}, {}, {}), 1.0)
+    usual = np.abs(effects.item_effects[:2990])
+    assert usual.std() > 0.03, "the year tells something"
+    assert np.abs(effects.item_effects[-10:]).max() < np.quantile(usual, 0.99) + 0.3
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
+def test_doubts_are_as_large_as_errors(epsilon: float) -> None:
+    made = world(epsilon=epsilon, rate=15.0)
+    effects = made.effects()
+    error = effects.mean + effects.item_effects - (3 + made.deserved)
+    share = np.mean(np.abs(error) <= np.sqrt(effects.doubts))
+    assert 0.6 < share < 0.9  # 0.68, or more where effects vary less than is usual
+    assert np.mean(np.abs(error) <= 2 * np.sqrt(effects.doubts)) > 0.9
