@@ -40,7 +40,10 @@ def exact_kernel(V: Array, counts: Array, noise: float) -> Array:
     return np.asarray(linear + 0.2 * RIDGE * np.outer(known, known) * (away @ k @ away.T))
 
 
-def test_with_all_items_for_anchors_it_is_the_gaussian_process_itself() -> None:
+def test_with_all_items_for_anchors_it_is_the_gaussian_process_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bending, "_WEAKEST", 0.0)
     rng = np.random.default_rng(1)
     counts = rng.uniform(5, 300, size=40)
     V = columns(40)
@@ -58,10 +61,11 @@ def test_few_anchors_come_close_to_all(monkeypatch: pytest.MonkeyPatch) -> None:
     V = columns(600, d=3)
     monkeypatch.setattr(bending, "_ANCHORS", 600)
     monkeypatch.setattr(bending, "_CURVES", 600)
+    monkeypatch.setattr(bending, "_WEAKEST", 0.0)
     whole = bend(V, tallies_of(counts), RIDGE)[:, 3:]
     monkeypatch.undo()
     few = bend(V, tallies_of(counts), RIDGE)[:, 3:]
-    assert few.shape == (600, 64)
+    assert 10 < few.shape[1] <= 64
     rated = counts / counts.sum()
     # The median distance between anchors is a little different, too: both are approximations.
     difference = rated @ (few @ few.T - whole @ whole.T) ** 2 @ rated

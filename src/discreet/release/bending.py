@@ -24,6 +24,8 @@ _REACH = 0.2
 """Squared distance at which two items are half as alike in taste, over twice the median of all."""
 _ANCHORS, _CURVES = 256, 64
 """Items between which distances are measured, and columns that are made of these."""
+_WEAKEST = 2e-4
+"""Curves whose prior variance over ratings is less than this share of a rating's are left out."""
 _NOISE_DOUBT, _CHANCE_DOUBT = 8.0, 20.0
 """A place among the columns is half known at a squared count of so much noise, or chance."""
 _BLOCK = 4096
@@ -47,7 +49,9 @@ def bend(factors: Array, tallies: Tallies, ridge: float) -> Array:
     curves = _curves(np.ascontiguousarray(factors[:, 1:], dtype=np.float64), mass, _ANCHORS)
     linear = np.full(factors.shape[1], np.sqrt(_LINEAR))
     linear[0] = 1.0
-    bent = np.sqrt(_CURVED * ridge) * known[:, None] * curves[:, :_CURVES]
+    bent = np.sqrt(_CURVED * ridge) * known[:, None] * curves
+    # On a table of which little is known they all are weak, and would only take time.
+    bent = bent[:, counts @ bent**2 > _WEAKEST * ridge * counts.sum()]
     return np.ascontiguousarray(np.hstack([linear * factors, bent]), dtype=factors.dtype)
 
 

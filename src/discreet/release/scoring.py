@@ -14,9 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Array
+from discreet.kernels.families import family_effects
 from discreet.kernels.least_squares import gram, solve_rows
 from discreet.kernels.lists import add_family_scores, best_items, dot_pairs, score_people
-from discreet.kernels.threads import even_ranges, run_all, run_ranges, thread_count
+from discreet.kernels.sorting import read_only
+from discreet.kernels.threads import (
+    even_ranges,
+    row_ranges,
+    run_all,
+    run_ranges,
+    thread_count,
+)
 from discreet.release.own_mean import OwnLevel, OwnMeans, judge_own_means
 
 FAMILY_SHRINK = 1.5
@@ -27,6 +35,8 @@ SCORE_BLOCK = 1 << 18
 CAUTION = 2.0
 """In lists an item's score counts less by so many standard deviations of what is unknown of it:
 measured in docs/constants.md."""
+_FEW = 8
+"""For fewer people than a tile has rows, items are not laid out in tiles first."""
 _TILE = 64
 """A multiple of the rows and of the columns of every tile in `kernels.simd.tiles`."""
 
@@ -123,27 +133,32 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     coefficients = differences + item_scores.prior
     if not item_scores.families and item_scores.level is None:
         return People(coefficients, (), ())
-    who = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    residual = ratings - score_own(item_scores, coefficients, own, workers)
+    residual = (ratings - score_own(item_scores, coefficients, own, workers)).astype(np.float64)
     own_means = None
     if item_scores.level is not None:
         tastes = differences[:, 1:]  # all but the level
         penalty = how.ridge * np.einsum("ij,ij->i", tastes, tastes)
         own_means = judge_own_means(ptr, ratings, residual, penalty, item_scores.level, how.ridge)
-    keys, effects, numbers = [], [], []
-    for codes in item_scores.families:
-        grouped = codes[items] >= 0
-        key, place = np.unique(
-            who[grouped] * _families(codes) + codes[items[grouped]], return_inverse=True
-        )
-        counts = np.bincount(place, minlength=len(key))
-        sums = np.bincount(place, weights=residual[grouped], minlength=len(key))
-        effect = sums / (counts + FAMILY_SHRINK)
-        residual[grouped] -= effect[place]
-        keys.append(key)
-        effects.append(effect)
-        numbers.append(counts)
-    return People(coefficients, tuple(keys), tuple(effects), tuple(numbers), own_means)
+    found = [_fold_in_families(codes, own, residual, workers) for codes in item_scores.families]
+    keys, effects, counts = (tuple(family[k] for family in found) for k in range(3))
+    return People(coefficients, keys, effects, counts, own_means)
+
+
+def _fold_in_families(
+    codes: NDArray[np.int32], own: Own, residual: NDArray[np.float64], workers: int
+) -> tuple[Array, Array, Array]:
+    """People's families in a grouping: keys, effects, which leave the residuals, and counts."""
+    ptr, items, _ = own
+    found = np.zeros(len(ptr) - 1, dtype=np.int64)
+    family, count = np.empty(len(items), np.int32), np.empty(len(items), np.int64)
+    effect = np.empty(len(items))
+    size = _families(codes)
+    rated = (read_only(ptr), read_only(items), read_only(codes), size)
+    out = (residual, found, family, count, effect)
+    run_ranges(family_effects, row_ranges(ptr, workers), workers, *rated, FAMILY_SHRINK, *out)
+    who = np.repeat(np.arange(len(found)), found)
+    place = np.arange(len(who)) + np.repeat(ptr[:-1] - np.cumsum(found) + found, found)
+    return who * size + family[place], effect[place], count[place]
 
 
 def score_own(
@@ -199,16 +214,20 @@ def top_n(
     best = np.full((count, min(n, items)), -1, dtype=np.int32)
     score = np.empty(best.shape, dtype=item_scores.factors.dtype)
     rated = own.ptr if exclude_rated else np.zeros(count + 1, dtype=np.int64)
-    # The base is one more factor, of which everybody has one.
-    columns = np.zeros(
-        (item_scores.factors.shape[1] + 1, _whole_tiles(items)), item_scores.factors.dtype
-    )
     unsure = np.zeros(items) if item_scores.doubts is None else np.sqrt(item_scores.doubts)
-    columns[:-1, :items] = item_scores.factors.T
-    columns[-1, :items] = item_scores.base - CAUTION * unsure
+    sure = (item_scores.base - CAUTION * unsure).astype(item_scores.factors.dtype)
+    # The base is one more factor, of which everybody has one.
+    width = 0 if count < _FEW else _whole_tiles(items)
+    columns = np.zeros((item_scores.factors.shape[1] + 1, width), item_scores.factors.dtype)
+    if width > 0:
+        columns[:-1, :items], columns[-1, :items] = item_scores.factors.T, sure
 
     def rank(lo: int, hi: int) -> None:
-        scores = _score_block(item_scores, people, lo, hi, columns)
+        if count < _FEW:
+            scores = _score_few(item_scores, people, lo, hi, sure)
+        else:
+            scores = _score_block(people, lo, hi, columns)
+        _add_families(item_scores, people, lo, hi, scores)
         best_items(items, scores, rated[lo : hi + 1], own.items, best[lo:hi], score[lo:hi])
 
     step = max(_TILE, SCORE_BLOCK // max(1, items) // _TILE * _TILE)
@@ -223,13 +242,28 @@ def top_n(
     return who, what, scores
 
 
-def _score_block(
-    item_scores: ItemScores, people: People, lo: int, hi: int, columns: Array
-) -> Array:
+def _score_block(people: People, lo: int, hi: int, columns: Array) -> Array:
     """The scores of all items for the people lo..hi, padded to whole tiles."""
     coefficients = np.column_stack([people.coefficients[lo:hi], np.ones(hi - lo, columns.dtype)])
     scores = np.empty((_whole_tiles(hi - lo), columns.shape[1]), columns.dtype)
     score_people(coefficients, columns, scores)
+    return scores
+
+
+def _score_few(item_scores: ItemScores, people: People, lo: int, hi: int, sure: Array) -> Array:
+    """The same, item by item."""
+    every = np.arange(len(sure))
+    factors = item_scores.factors
+    return np.stack(
+        [
+            sure + _dots(people.coefficients, factors, np.full_like(every, p), every, workers=1)
+            for p in range(lo, hi)
+        ]
+    )
+
+
+def _add_families(item_scores: ItemScores, people: People, lo: int, hi: int, scores: Array) -> None:
+    """Add the effects of families to the scores of the people lo..hi."""
     for codes, keys, effects in zip(
         item_scores.families, people.family_keys, people.family_effects, strict=True
     ):
@@ -238,7 +272,6 @@ def _score_block(
         table = np.zeros((hi - lo, size), dtype=scores.dtype)
         table[keys[first:last] // size - lo, keys[first:last] % size] = effects[first:last]
         add_family_scores(table, codes, scores)
-    return scores
 
 
 def _whole_tiles(count: int) -> int:

@@ -1,0 +1,47 @@
+"""Families: what a person's residuals in a series, or of an author, have in common."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.kernels.simd.width import vector_kernel
+
+
+@vector_kernel()
+def family_effects(lo, hi, ptr, items, codes, size, shrink, residual, found, family, count, effect):  # type: ignore[no-untyped-def]
+    """effect = (sum of a person's residuals in a family) / (their number + shrink).
+
+    Person p has found[p] families, which stand from ptr[p] on in ascending order; the effects are
+    subtracted from the residuals. Codes are below `size`, and -1 is no family.
+    """
+    place = np.full(size, -1, dtype=np.int64)
+    for p in range(lo, hi):
+        first = last = ptr[p]
+        for k in range(ptr[p], ptr[p + 1]):
+            code = codes[items[k]]
+            if code >= 0 and place[code] < 0:
+                # Items come in the order of the catalogue, families nearly so: it is short work.
+                at = last
+                while at > first and family[at - 1] > code:
+                    family[at] = family[at - 1]
+                    at -= 1
+                family[at] = code
+                place[code] = 0
+                last += 1
+        for at in range(first, last):
+            place[family[at]] = at
+            count[at], effect[at] = 0, 0.0
+        for k in range(ptr[p], ptr[p + 1]):
+            code = codes[items[k]]
+            if code >= 0:
+                count[place[code]] += 1
+                effect[place[code]] += residual[k]
+        for at in range(first, last):
+            effect[at] /= count[at] + shrink
+        for k in range(ptr[p], ptr[p + 1]):
+            code = codes[items[k]]
+            if code >= 0:
+                residual[k] -= effect[place[code]]
+        for at in range(first, last):
+            place[family[at]] = -1
+        found[p] = last - first
