@@ -29,11 +29,16 @@ def _exp(x):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _below(x, per_scale):  # type: ignore[no-untyped-def]
-    """P(noise < x) for the sum of two Laplace numbers of scale 1/per_scale."""
-    a = abs(x) * per_scale
-    tail = 0.25 * (2 + a) * _exp(-a)
-    return 1 - tail if x > 0 else tail
+def _beyond(x, s):  # type: ignore[no-untyped-def]
+    """P(noise < x), and the noise's mean beyond |x|, for the sum of two Laplace numbers of scale s.
+
+    Its density is (1 + a) e^-a / 4s with a = |x|/s, so the integrals end in (2 + a) e^-a / 4 and
+    s (3 + 3 a + a^2) e^-a / 4.
+    """
+    a = abs(x) / s
+    e = 0.25 * _exp(-a)
+    tail = (2 + a) * e
+    return 1 - tail if x > 0 else tail, s * (3 + a * (3 + a)) * e
 
 
 @vector_kernel(error_model="numpy")
@@ -42,24 +47,23 @@ def count_beliefs(lo, hi, C, s, edges, odds, first, ptr, n, base, noise):  # typ
 
     Item j may have a count of the bins first[j], first[j] + 1, ..., one for each of its records
     ptr[j]..ptr[j+1]. A bin's probability is proportional to its odds and to the likelihood,
-    averaged over it; within it the count is drawn to C. The noise of S = 2 (B - A), given that of
-    A + B, is even between -x and x, x = |C - n|, and falls off exponentially beyond.
+    averaged over it; n is what the count is on average if it lies there. The noise of
+    S = 2 (B - A), given that of A + B, is even between -x and x, x = |C - n|, and falls off
+    exponentially beyond.
     """
     for j in range(lo, hi):
-        b, total, scale, per_scale = first[j], 0.0, s[j], 1 / s[j]
-        above = _below(C[j] - edges[b], per_scale)
+        b, total, scale = first[j], 0.0, s[j]
+        above, near = _beyond(C[j] - edges[b], scale)
         for k in range(ptr[j], ptr[j + 1]):
-            width = edges[b + 1] - edges[b]
-            middle = edges[b] + width / 2
-            pull = width * width / (width * width + 48 * scale * scale)
-            n[k] = middle + (min(max(C[j], edges[b]), edges[b + 1]) - middle) * pull
-            below = _below(C[j] - edges[b + 1], per_scale)
-            base[k] = odds[b] * max(above - below, 1e-300) / width
+            below, far = _beyond(C[j] - edges[b + 1], scale)
+            mass = max(above - below, 1e-300)
+            base[k] = odds[b] * mass / (edges[b + 1] - edges[b])
+            n[k] = min(max(C[j] - (far - near) / mass, edges[b]), edges[b + 1])
             x = abs(C[j] - n[k])
             cubes = x * x * (x / 3 + scale) + 2 * scale * scale * (x + scale)
             noise[k] = 4 * cubes / (x + scale)
             total += base[k]
-            above = below
+            above, near = below, far
             b += 1
         for k in range(ptr[j], ptr[j + 1]):
             base[k] /= total

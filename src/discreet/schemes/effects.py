@@ -23,12 +23,13 @@ PRIOR_RIDGE = 40.0
 SPREAD = (0.002, 1.0)
 USUAL_SPREAD, SPREAD_WEIGHT = 0.1, 150.0
 """The spread of effects where the tallies hardly tell it, and how firmly it is believed."""
-USUAL_LEVEL, LEVEL_VARIANCE = 0.75, 0.5
-"""Tables have a mean of about so much above the middle of the scale, give or take: its variance."""
+USUAL_LEVEL, LEVEL_VARIANCE = 0.6, 1.0
+"""Tables have a mean of about so much above the middle of the scale, give or take its root."""
 REACH = 1.25
 """Public features explain at most so many deviations of all effects: no extrapolation."""
-MOST_ROUNDS, STILL = 12, 0.004
-"""Rounds end when the regression moves an item by less than that, typically."""
+MOST_ROUNDS, STILL, SETTLED = 12, 0.004, 0.1
+"""Rounds end when the regression moves an item by less than that, typically, and the spread by less
+than this share."""
 POPULAR = 10.0
 """From about so many votes on, popularity counts on a logarithmic scale."""
 
@@ -79,11 +80,12 @@ def estimate(
     known = _public(features, beliefs.means)
     prior, spread = _Prior(np.full(len(S), level)), USUAL_SPREAD
     for k in range(MOST_ROUNDS):
-        before, found = prior, table.moments(prior, spread)
+        before, found = (prior, spread), table.moments(prior, spread)
         spread = found.spread if k else spread
         prior = _regression(known, found, doubt, spread)
-        moved = (prior.at(found.popularity) - before.at(found.popularity)) ** 2
-        if np.sqrt(weighted_mean(moved, found.counts)) < STILL:
+        moved = prior.at(found.popularity) - before[0].at(found.popularity)
+        still = np.sqrt(weighted_mean(moved**2, found.counts)) < STILL
+        if k and still and abs(spread - before[1]) < SETTLED * spread:
             break
     return _concluded(table.moments(prior, spread), prior, known, spread, doubt, scale)
 
