@@ -110,11 +110,15 @@ def show(rows: Sequence[Row], least: int) -> None:
             f"{x.excess:+.4f} | {x.error:.4f} | {x.reference}" for x in (row.free, row.strong)
         )
         told = " | ".join(row.cell)
+        if zoo.kinds()[row.cell.table].because:
+            told = f"({row.cell.table}) | " + " | ".join(row.cell[1:])
         print(f"| {told} | {row.scheme} | {row.error:.4f} | {free} | {strong} |")
-    broken = [row for row in rows if row.free.excess > judge.PROMISED]
+    promised = [row for row in rows if not zoo.kinds()[row.cell.table].because]
+    broken = [row for row in promised if row.free.excess > judge.PROMISED]
     sure = sum(row.free.at_least > judge.PROMISED for row in broken)
     print(
-        f"\n{len(rows)} findings: {len(broken)} beyond {judge.PROMISED}, {sure} of them by more "
+        f"\n{len(promised)} findings on tables with a promise (the others are in brackets): "
+        f"{len(broken)} beyond {judge.PROMISED}, {sure} of them by more "
         "than three standard errors."
     )
 

@@ -29,17 +29,24 @@ class Kind(NamedTuple):
     """Whether its tables say how private every rating is."""
     large: bool = False
     """Whether only somebody who waits can afford it."""
+    because: str = ""
+    """Why nothing is promised on it, though it is measured: a reference is right there for a reason
+    that no release can know."""
 
 
 GENERATED = {
     "one person": Kind(t.one_person, draws=8),
-    "two people": Kind(t.two_people, draws=8),
+    "two people": Kind(t.two_people, draws=8, because="the table is two people's"),
     "one item": Kind(t.one_item),
     "three items": Kind(partial(t.usual, people=700, items=3, typical=2)),
-    "all in the middle": Kind(partial(t.all_equal, rating=3.0)),
+    "all in the middle": Kind(
+        partial(t.all_equal, rating=3.0), because="the middle happens to be the truth"
+    ),
     "all fours": Kind(partial(t.all_equal, rating=4.0)),
     "all fives": Kind(partial(t.all_equal, rating=5.0)),
-    "each their number": Kind(t.each_their_number),
+    "each their number": Kind(
+        t.each_their_number, because="one rating tells all of a person's others"
+    ),
     "two points of five": Kind(partial(t.two_points, scale=(1, 5))),
     "thumbs 0..1": Kind(partial(t.two_points, scale=(0, 1))),
     "scale -10..10": Kind(partial(t.usual, scale=(-10, 10))),
@@ -58,22 +65,26 @@ GENERATED = {
     ),
     "sparse": Kind(partial(t.usual, people=900, items=2000, typical=6)),
     "dense": Kind(partial(t.usual, people=150, items=60, typical=40)),
-    "nothing but chance": Kind(partial(t.usual, person=0.0, quality=0.0)),
+    "nothing but chance": Kind(
+        partial(t.usual, person=0.0, quality=0.0), because="nobody's own ratings tell anything"
+    ),
     "people alone differ": Kind(partial(t.usual, quality=0.0, person=0.7)),
     "items alone differ": Kind(partial(t.usual, person=0.0, quality=0.8)),
     "everybody agrees": Kind(partial(t.usual, person=0.0, chance=0.1, quality=0.8)),
     "almost all fives": Kind(partial(t.usual, mean=2.2)),
     "almost all ones": Kind(partial(t.usual, mean=-2.0)),
     "mean far below": Kind(partial(t.usual, mean=-1.2)),
-    "opposite tastes": Kind(t.opposite_tastes),
+    "opposite tastes": Kind(t.opposite_tastes, because="nobody's own level tells anything"),
     "hidden tastes": Kind(t.hidden_tastes, large=True),
     "love or hate": Kind(t.love_or_hate),
     "reviews": Kind(t.reviews),
-    "disliked hits": Kind(t.disliked_hits),
+    "disliked hits": Kind(
+        t.disliked_hits, because="at 0.03 popularity is noise, and it is all that tells"
+    ),
     "strangers": Kind(t.strangers),
     "each item once": Kind(t.only_once),
     "half on one item": Kind(t.half_on_one),
-    "one rates 5,000": Kind(t.one_rates_all),
+    "one rates 5,000": Kind(t.one_rates_all, because="the table is one person's"),
     "heavy tails": Kind(t.heavy_tails),
     "levels by taste": Kind(t.levels_by_taste, levels=True),
     "catalogue of 4,000, 400 rated": Kind(

@@ -185,7 +185,8 @@ def test_the_certificate_names_delta_and_the_proof(small: Ratings, club: Club) -
 
 
 def test_the_unseeded_mechanism_draws_exact_noise(small: Ratings) -> None:
-    release = Chorus(delta=1e-6, factors=2, rounds=2).fit(small).release
+    scheme = Chorus(delta=1e-6, factors=2, rounds=2)
+    release = scheme.fit(small, PrivacySpec.uniform(40.0)).release
     assert release.certificate.entropy == "operating system"
     assert "factor 1" in release.factor_names
 

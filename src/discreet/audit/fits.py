@@ -46,7 +46,7 @@ class FitRuns:
 
 
 def released(model: FactorModel, pair: Pair) -> Array:
-    """The release's tallies and effect of the item under attack, and its factors' inner products.
+    """What is released of the item under attack: tallies, effect, doubt, its factors' products.
 
     Factors are known up to a rotation; only inner products say something.
     """
@@ -55,6 +55,8 @@ def released(model: FactorModel, pair: Pair) -> Array:
     parts = [V @ V[pair.item], release.item_effects[[pair.item]]]
     if release.tallies is not None:
         parts.append(np.array([votes[pair.item] for votes in release.tallies.votes()]))
+    if release.item_doubts is not None:
+        parts.append(release.item_doubts[[pair.item]])
     return np.concatenate(parts)
 
 
