@@ -39,8 +39,8 @@ NEIGHBOURS = Option(
 )
 FAMILIES = Option(
     "--family",
-    "A column of the item table that holds families, such as series or author (default: cut out of "
-    "the titles). May be repeated.",
+    "A column of the item table that holds families, such as series or author (default: found in "
+    "titles and in texts that repeat, see `discreet inspect ITEMS`). May be repeated.",
     list,
     "COLUMN",
     read=tuple,

@@ -57,7 +57,7 @@ class VotingScheme(ABC):
     items: Items | None = None
     """The public catalogue; without one, the list of rated items is assumed to be public."""
     families: tuple[str, ...] | None = option(None, FAMILIES)
-    """Columns that hold families (series, author, brand); by default cut out of the titles."""
+    """Columns that hold families (series, author, brand); by default found in the table."""
     threshold: float | None = option(None, declared_threshold())
     """t, declared: by default the largest level offered, which is also the best choice."""
     unit: str = option("rating", UNIT)
