@@ -89,10 +89,16 @@ def _shift(rest: Floats, n: Integers, ridge: float, smaller: Floats) -> Floats:
     return rest * n * (1 - smaller / ridge) / (n + smaller)
 
 
-def _moments(ptr: NDArray[np.int64], values: Array) -> tuple[Floats, Floats]:
+def _moments(ptr: NDArray[np.int64], values: Floats) -> tuple[Floats, Floats]:
     """Every person's mean, and the sum of squares around it."""
-    n = np.diff(ptr)
-    who = np.repeat(np.arange(len(n)), n)
-    mean = np.bincount(who, weights=values, minlength=len(n)) / np.maximum(n, 1)
-    squares = np.bincount(who, weights=(values - mean[who]) ** 2, minlength=len(n))
-    return mean, np.asarray(squares, dtype=np.float64)
+    n = np.maximum(np.diff(ptr), 1)
+    mean = _sums(ptr, values) / n
+    return mean, np.maximum(_sums(ptr, values * values) - n * mean * mean, 0.0)
+
+
+def _sums(ptr: NDArray[np.int64], values: Floats) -> Floats:
+    """Every person's sum, of their own values alone: nobody else changes how it is rounded."""
+    sums, some = np.zeros(len(ptr) - 1), ptr[1:] > ptr[:-1]
+    if some.any():
+        sums[some] = np.add.reduceat(values, ptr[:-1][some])
+    return sums
