@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import discreet as dc
-from discreet.data import flags
+from discreet.data import column_use, flags
 from discreet.release import own_mean, scoring
 from discreet.schemes import counts, design, effects, standardise, votes
 from discreet.schemes.chorus import budget, directions, rounds, scheme, weighing
@@ -38,11 +38,21 @@ class Trial(NamedTuple):
     kind: str
 
 
-def setting(module: ModuleType, name: str, *values: Any) -> Iterator[Trial]:
-    """Trials of a constant that is an attribute of its module."""
+def setting(
+    module: ModuleType, name: str, *values: Any, also: ModuleType | None = None
+) -> Iterator[Trial]:
+    """Trials of a constant that is an attribute of its module, and of another that imports it."""
     for value in values:
-        change = partial(patch.object, module, name, value)
+        change = partial(_changed, [module, *([also] if also else [])], name, value)
         yield Trial(name, f"{value}", change, KINDS[module])
+
+
+@contextmanager
+def _changed(modules: list[ModuleType], name: str, value: Any) -> Iterator[None]:
+    with ExitStack() as stack:
+        for module in modules:
+            stack.enter_context(patch.object(module, name, value))
+        yield
 
 
 def default(cls: type, kind: str, name: str, *values: Any) -> Iterator[Trial]:
@@ -131,7 +141,7 @@ def trials() -> list[Trial]:
         *setting(own_mean, "_USUAL", (0.5, 0.4), (2.0, 1.6), (1.0, 0.4), (1.0, 1.6)),
         *setting(own_mean, "LOG_ODDS", 1.5, 6.0, 50.0),
         *setting(scoring, "FAMILY_SHRINK", 0.75, 3.0, 1e9),
-        *setting(flags, "LEAST_ITEMS", 2, 10),
+        *setting(flags, "LEAST_ITEMS", 2, 10, also=column_use),
         *setting(flags, "MOST_FLAGS", 9, 128),
         *setting(rounds, "CLIP", 0.275, 0.5, 0.6, 1.1),
         *setting(rounds, "FLOOR", 0.125, 0.5),
@@ -144,7 +154,7 @@ def trials() -> list[Trial]:
         *setting(directions, "LEAST", 0.05, 0.2),
         *setting(scheme, "PROBE", 0.015, 0.06),
         *setting(scheme, "ACTIVITY", 0.0025, 0.01),
-        *setting(scheme, "LEAST_BEYOND", 0.0, 0.2, 0.75),
+        *setting(scheme, "LEAST_BEYOND", 0.2, 0.75),
         *setting(budget, "FEW", 10, 40),
         planned("q < 45", "never factors", never, "plan"),
         planned("q < 45", "always factors", always, "plan"),
@@ -156,7 +166,7 @@ def trials() -> list[Trial]:
         ),
         *setting(votes, "PERSON_VOTES", 4, 64, 1024),
         *(trial._replace(kind="person") for trial in setting(effects, "POPULAR", 40, 160, 640)),
-        *setting(weighing, "PERSON_NORM", 4, 8, 32),
+        *setting(weighing, "PERSON_NORM", 4, 8, 32, also=budget),
         *usual("als", *({"lambda_u": x, "lambda_v": x} for x in (0.025, 0.1))),
         *setting(als, "_START_RECORDS", 100_000, 400_000),
         *default(dc.PMF, "als", "sweeps", 5, 20),
