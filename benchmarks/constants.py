@@ -1,8 +1,8 @@
 """How much each public constant matters: refits with it changed, on the same splits and noise.
 
-    python benchmarks/constants.py              # all of them, half an hour or more
+    python benchmarks/constants.py              # all of them, most of an hour
     python benchmarks/constants.py FLOOR RIDGE  # those whose names contain one of these words
-    python benchmarks/constants.py =counts      # those of this kind: a key of `columns`
+    python benchmarks/constants.py =counts      # those of this kind, a key of `columns`: minutes
 
 Every number is the change of the clipped test RMSE in steps of 0.0001, less is better, as a mean
 over splits with a tenth held out. A changed constant meets the same split and the same seeded
