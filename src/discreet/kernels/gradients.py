@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from discreet.kernels.simd.instructions import AHEAD, about_to_read
-from discreet.kernels.simd.unrolled import unrolled_for, unrolled_kernel
+from discreet.kernels.simd.unrolled import row_in_registers, unrolled_for
 from discreet.kernels.simd.vectors import FAST
 from discreet.kernels.simd.width import vector_kernel
 
@@ -64,84 +64,63 @@ def _ask_ahead(matrix, rows, k, d):  # type: ignore[no-untyped-def]
     start = np.int64(rows[np.uint64(min(k + AHEAD, len(rows) - 1))]) * d
     about_to_read(matrix, start)
     about_to_read(matrix, start + d - 1)
-    if d > 2 * _LINE:  # its ends are not enough: a fifth less time with 64 factors, two threads
+    if d > 2 * _LINE:  # its ends are not enough: a tenth less time with 64 factors and AVX2
         about_to_read(matrix, start + _LINE)
         about_to_read(matrix, start + 2 * _LINE)
         about_to_read(matrix, start + d - _LINE)
 
 
-@unrolled_kernel
-def _row_gradient(x, other, cols, r, lo, hi, total, length):  # type: ignore[no-untyped-def]
-    """total <- sum over lo <= k < hi of e_k z_k, e_k = r_k - x . z_k; returns the sum of e_k^2.
-
-    z_k = other[cols[k]]. `total` is an argument so that it is known to overlap nothing.
-    """
-    d = len(length)
-    for a in range(d):
-        total[a] = 0
-    squared = 0.0
-    for k in range(lo, hi):
-        _ask_ahead(other, cols, k, d)
-        z = _row(other, cols, k)
-        dot = x.dtype.type(0)
-        for a in range(d):
-            dot += x[a] * z[a]
-        error = r[np.uint64(k)] - dot
-        for a in range(d):
-            total[a] += error * z[a]
-        squared += np.float64(error) * np.float64(error)
-    return squared
-
-
 @unrolled_for("own")
 def add_gradient(lo, hi, rows, cols, r, own, other, step, out, squared, length):  # type: ignore[no-untyped-def]
-    """out[i] += step * sum over j of (r_ij - own_i . other_j) other_j, over records lo..hi."""
-    total = np.empty(len(length), dtype=own.dtype)
-    start = lo
-    while start < hi:
-        i = rows[start]
-        end = start + 1
-        while end < hi and rows[end] == i:
-            end += 1
-        squared[i] += _row_gradient(own[i], other, cols, r, start, end, total, length)
-        for a in range(len(length)):
-            out[i, a] += step * total[a]
-        start = end
-
-
-@unrolled_kernel
-def _row_normal_product(other, cols, r, lo, hi, centre, scale, out, total, length):  # type: ignore[no-untyped-def]
-    """out[cols[k]] += w_k g, w_k = r_k - centre, g = scale * sum over lo <= k < hi of w_k z_k.
-
-    z_k = other[cols[k]]; `total` becomes g.
-    """
+    """out[i] += step * sum over j of e_ij other_j and squared[i] += sum over j of e_ij^2, over
+    records lo..hi, e_ij being r_ij - own_i . other_j. Neighbouring records of a row share a sum."""
     d = len(length)
-    for a in range(d):
-        total[a] = 0
-    for k in range(lo, hi):
-        _ask_ahead(other, cols, k, d)
-        weight, z = r[np.uint64(k)] - centre, _row(other, cols, k)
+    x, total = row_in_registers(own, length), row_in_registers(own, length)
+    k = lo
+    while k < hi:
+        i = rows[k]
         for a in range(d):
-            total[a] += weight * z[a]
-    for a in range(d):
-        total[a] *= scale
-    for k in range(lo, hi):
-        _ask_ahead(out, cols, k, d)
-        weight, place = r[np.uint64(k)] - centre, _row(out, cols, k)
+            x[a], total[a] = own[i, a], 0
+        errors = 0.0
+        while k < hi and rows[np.uint64(k)] == i:
+            _ask_ahead(other, cols, k, d)
+            z = _row(other, cols, k)
+            dot = own.dtype.type(0)
+            for a in range(d):
+                dot += x[a] * z[a]
+            error = r[np.uint64(k)] - dot
+            for a in range(d):
+                total[a] += error * z[a]
+            errors += np.float64(error) * np.float64(error)
+            k += 1
+        squared[i] += errors
         for a in range(d):
-            place[a] += weight * total[a]
+            out[i, a] += step * total[a]
 
 
 @unrolled_for("other")
 def add_normal_product(lo, hi, step, ptr, cols, r, centre, other, out, length):  # type: ignore[no-untyped-def]
     """out += R' D^-1/2 R other, R being r - centre and D the numbers of records, in the rows
     lo, lo + step, ... < hi: what multiplying there and back adds up to, in one pass."""
-    total = np.empty(len(length), dtype=other.dtype)
+    d = len(length)
+    total = row_in_registers(other, length)
     for i in range(lo, hi, step):
         start, end = ptr[i], ptr[i + 1]
-        if end > start:
-            scale = other.dtype.type(1 / math.sqrt(end - start))
-            _row_normal_product(other, cols, r, start, end, centre, scale, out, total, length)
+        for a in range(d):
+            total[a] = 0
+        for k in range(start, end):
+            _ask_ahead(other, cols, k, d)
+            weight, z = r[np.uint64(k)] - centre, _row(other, cols, k)
+            for a in range(d):
+                total[a] += weight * z[a]
+        scale = other.dtype.type(1 / math.sqrt(max(1, end - start)))
+        for a in range(d):
+            total[a] *= scale
+        for k in range(start, end):
+            _ask_ahead(out, cols, k, d)
+            weight, place = r[np.uint64(k)] - centre, _row(out, cols, k)
+            for a in range(d):
+                place[a] += weight * total[a]
 
 
 @unrolled_for("U")
@@ -149,6 +128,7 @@ def take_steps(lo, hi, rows, cols, r, U, V, rate, keep_u, keep_v, length):  # ty
     """Records lo..hi one after another: u <- keep_u u + rate e v and v <- keep_v v + rate e u, by
     the old u and v, e being r - u . v. Returns the sum of e^2."""
     d = len(length)
+    x, z = row_in_registers(U, length), row_in_registers(V, length)
     squared = 0.0
     for k in range(lo, hi):
         _ask_ahead(U, rows, k, d)
@@ -156,12 +136,13 @@ def take_steps(lo, hi, rows, cols, r, U, V, rate, keep_u, keep_v, length):  # ty
         u, v = _row(U, rows, k), _row(V, cols, k)
         dot = U.dtype.type(0)
         for a in range(d):
-            dot += u[a] * v[a]
+            x[a], z[a] = u[a], v[a]
+            dot += x[a] * z[a]
         error = r[np.uint64(k)] - dot
         step = rate * error
         for a in range(d):
-            x, z = u[a], v[a]
-            u[a], v[a] = keep_u * x + step * z, keep_v * z + step * x
+            u[a] = keep_u * x[a] + step * z[a]
+            v[a] = keep_v * z[a] + step * x[a]
         squared += np.float64(error) * np.float64(error)
     return squared
 

@@ -11,11 +11,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from numba.core import config
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
 from numba.core.compiler import Compiler
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 from discreet.kernels.simd.vectors import FAST
-from discreet.kernels.simd.width import vector_kernel
+from discreet.kernels.simd.width import BYTES, vector_kernel
 
 
 class _Unrolling(Compiler):
@@ -40,22 +44,16 @@ class _Unrolling(Compiler):
             settings[name] = before
 
 
-def unrolled_kernel(function: Callable[..., Any]) -> Any:
-    """A kernel of which the arguments that it writes overlap no others.
-
-    `len(length)` is a constant in it where `length` is a tuple, as its type says how long it is.
-    """
-    return vector_kernel(fastmath=FAST, pipeline_class=_Unrolling)(function)
-
-
 def unrolled_for(matrix: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An `unrolled_kernel`, called without its last argument, `length`: as long as a row of this.
+    """A kernel called without its last argument, `length`: a tuple as long as a row of this matrix.
 
-    It is compiled anew, in half a second, for every length that is used, and kept.
+    `len(length)` is a constant in it, as a tuple's type says how long it is: it is compiled anew,
+    in half a second, for every length that is used, and kept. Arguments that it writes may overlap
+    no others.
     """
 
     def compile_lazily(function: Callable[..., Any]) -> Callable[..., Any]:
-        kernel = unrolled_kernel(function)
+        kernel = vector_kernel(fastmath=FAST, pipeline_class=_Unrolling)(function)
         place = list(inspect.signature(function).parameters).index(matrix)
 
         @wraps(function)
@@ -65,3 +63,37 @@ def unrolled_for(matrix: str) -> Callable[[Callable[..., Any]], Callable[..., An
         return call
 
     return compile_lazily
+
+
+def _row_on_stack(typingctx, matrix, length):
+    del typingctx
+    number, count = matrix.dtype, len(length)
+    row = types.Array(number, 1, "C")
+
+    def generate(context, builder, signature, args):
+        del signature, args
+        kind, index = context.get_data_type(number), context.get_value_type(types.intp)
+        place = cgutils.alloca_once(builder, ir.ArrayType(kind, count))
+        place.align = BYTES
+        size = index(context.get_abi_sizeof(kind))
+        array = context.make_array(row)(context, builder)
+        populate_array(
+            array,
+            data=builder.bitcast(place, kind.as_pointer()),
+            shape=[index(count)],
+            strides=[size],
+            itemsize=size,
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    return row(matrix, length), generate
+
+
+row_in_registers: Any = intrinsic(_row_on_stack)
+"""Called with a matrix and `length`: an array of len(length) numbers of its type, within one call.
+
+It lies on the stack, where nothing else can see it: once the loops over it are written out, LLVM
+puts its numbers into registers, as far as these go. A sum in any other array is written back with
+every record.
+"""
