@@ -20,6 +20,8 @@ CONSTANT = "one"
 _LINEAR, _CURVED = 0.8, 0.2
 """The prior variance of a taste: what the released columns keep, and what the curves add to it, as
 a share of the variance of a rating."""
+_MANY_COLUMNS = 12
+"""Where there are fewer columns to bend, curves add less: a few columns cannot tell many tastes."""
 _REACH = 0.2
 """Squared distance at which two items are half as alike in taste, over twice the median of all."""
 _ANCHORS, _CURVES = 256, 64
@@ -37,10 +39,11 @@ _RANK = 1e-9
 def bend(factors: Array, tallies: Tallies, ridge: float) -> Array:
     """The columns of a person's regression: the released ones, then the curves.
 
-    K(j, k) = 0.8 V_j . V_k + 0.2 ridge p_j p_k k(j, k), the constant column whole. The curved
-    kernel k(j, k) = 1 / (1 + |W_j - W_k|^2 / (2 x 0.2 m)) is without its mean over ratings, for the
-    level is a column of its own; W are all columns but the constant, which comes first, m is the
-    median squared distance between anchors, and p_j says how well the item's place is known.
+    K(j, k) = 0.8 V_j . V_k + 0.2 ridge p_j p_k k(j, k), the constant column whole; with D < 12
+    other columns, D/12 of the 0.2. The curved kernel
+    k(j, k) = 1 / (1 + |W_j - W_k|^2 / (2 x 0.2 m)) is without its mean over ratings, for the level
+    is a column of its own; W are all columns but the constant, which comes first, m is the median
+    squared distance between anchors, and p_j says how well the item's place is known.
     """
     counts, known = _known(tallies)
     mass = counts * known**2
@@ -49,7 +52,8 @@ def bend(factors: Array, tallies: Tallies, ridge: float) -> Array:
     curves = _curves(np.ascontiguousarray(factors[:, 1:], dtype=np.float64), mass, _ANCHORS)
     linear = np.full(factors.shape[1], np.sqrt(_LINEAR))
     linear[0] = 1.0
-    bent = np.sqrt(_CURVED * ridge) * known[:, None] * curves
+    share = min(1.0, (factors.shape[1] - 1) / _MANY_COLUMNS)
+    bent = np.sqrt(_CURVED * share * ridge) * known[:, None] * curves
     # On a table of which little is known they all are weak, and would only take time.
     bent = bent[:, counts @ bent**2 > _WEAKEST * ridge * counts.sum()]
     return np.ascontiguousarray(np.hstack([linear * factors, bent]), dtype=factors.dtype)

@@ -31,7 +31,8 @@ MOST_ROUNDS, STILL, SETTLED = 12, 0.004, 0.1
 """Rounds end when the regression moves an item by less than that, typically, and the spread by less
 than this share."""
 POPULAR = 10.0
-"""From about so many votes on, popularity counts on a logarithmic scale."""
+"""From about so many votes on, and the noise's scale, popularity is on a logarithmic scale: where
+noise is hundreds of votes, ten of them are no popularity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Effects:
     counts: Floats
     """How often every item was probably rated, weighed."""
     popularity: Floats
-    """log(1 + count/10), on average over what the count may be."""
+    """log(1 + count/(10 + the noise's scale)), on average over what the count may be."""
     popularity_doubt: float
     """Its variance around that, over ratings."""
     mean_doubt: float
@@ -76,7 +77,8 @@ def estimate(
     S = 2 * (in_favour - against)
     level, doubt = _overall(against + in_favour, S, tallies)
     chance = RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise
-    table = _Table(beliefs, S, chance, np.log1p(beliefs.n / POPULAR), workers)
+    popularity = np.log1p(beliefs.n / (POPULAR + _noise_scale(tallies)))
+    table = _Table(beliefs, S, chance, popularity, workers)
     known = _public(features, beliefs.means)
     prior, spread = _Prior(np.full(len(S), level)), USUAL_SPREAD
     for k in range(MOST_ROUNDS):
@@ -88,6 +90,11 @@ def estimate(
         if k and still and abs(spread - before[1]) < SETTLED * spread:
             break
     return _concluded(table.moments(prior, spread), prior, known, spread, doubt, scale)
+
+
+def _noise_scale(tallies: Tallies) -> float:
+    """The typical scale of the noise in a count; counts are exact under REPLACE."""
+    return 0.0 if tallies.shared_noise else float(np.sqrt(tallies.noise_variance.mean() / 2))
 
 
 def _overall(C: Array, S: Array, tallies: Tallies) -> tuple[float, float]:
