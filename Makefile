@@ -29,6 +29,7 @@ bench: install
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/simd.py
+	$(BIN)/python benchmarks/estimate.py
 	$(BIN)/python benchmarks/hotspots.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/compare.py
