@@ -44,6 +44,17 @@ def test_reasons_are_wrapped_between_words_on_a_narrow_terminal(tmp_path: Path) 
     assert set(re.findall(r"[a-z]{2,}", whole)) <= words
 
 
+def test_a_narrow_terminal_cuts_nothing_off_the_reasons(items: Path) -> None:
+    printed = ok("inspect", items, COLUMNS="60").split("\n\n")[0]
+    reasons = "".join(line.split("│")[-1] for line in printed.splitlines())
+    assert "--public-column num_ratings" in " ".join(reasons.split())
+    assert "…" not in ok("inspect", items, COLUMNS="45")
+
+
+def test_a_path_that_is_not_there_is_not_taken_for_a_release(tmp_path: Path) -> None:
+    assert "no file or folder" in refused("inspect", tmp_path / "items.csv")
+
+
 def test_json_tells_the_features_that_schemes_are_given(items: Path) -> None:
     uses = json.loads(ok("inspect", items, "--json", "--family", "author"))
     told = [name for use in uses for name in use["features"]]

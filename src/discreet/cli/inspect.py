@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import item_table, show
 from discreet.cli import options as o
-from discreet.errors import ParameterError
+from discreet.errors import DataMissingError, ParameterError
 
 
 def inspect(
@@ -48,6 +48,8 @@ def inspect(
     if item_table.is_one(path) and not proof:
         item_table.show_uses(str(path), family, public_column, encoding, as_json=json)
         return
+    if not path.exists():
+        raise DataMissingError(f"no file or folder {path}: check the path")
     if family or public_column:
         raise ParameterError(f"--family and --public-column go with an item table: {path} is none")
     if path.is_file():

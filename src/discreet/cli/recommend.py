@@ -42,7 +42,8 @@ def recommend(
     """Recommend items from a release and one's own ratings; nothing else is read.
 
     Items that the release does not know are passed over. Without ratings, everybody gets the
-    same list.
+    same list. The score is the predicted rating; what little is known of ranks lower than its
+    score, so scores need not fall from rank to rank.
 
     \b
     Examples:

@@ -59,7 +59,7 @@ def uses(found: Sequence[Use], widest_name: int) -> Table:
     shown.add_column("column", overflow="fold", max_width=widest_name)
     shown.add_column("holds", no_wrap=True)
     shown.add_column("used as", no_wrap=True)
-    shown.add_column("why")
+    shown.add_column("why", overflow="fold")  # nothing is cut off: it may say what to type
     for use in found:
         shown.add_row(Text(use.column), use.kind, use.role, Text(use.why))
     return shown

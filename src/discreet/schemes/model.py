@@ -95,7 +95,8 @@ class FactorModel:
         mode names whoever and whatever is unknown. The paper does not clip.
 
         With `with_error`, for Tally and Chorus, also the standard error of each: of the rating that
-        the person would give. About two thirds of ratings are within one, 95% within two.
+        the person would give. About two thirds of ratings are within one, 95% within two, as
+        measured on films; where people rate more steadily, more are (docs/constants.md).
         """
         if len(users) != len(items):
             raise DataError(f"every user needs one item: got {len(users)} and {len(items)}")
@@ -149,7 +150,8 @@ class FactorModel:
         """The n best items for each user (all users by default): frame user, item, rank, score.
 
         Each person's list is folded in from their own ratings and the release alone; someone
-        unknown gets the list of a person without ratings, unless strict.
+        unknown gets the list of a person without ratings, unless strict. The score is the predicted
+        rating; what little is known of ranks lower than its score.
         """
         known = self.ratings.users
         rows = None if users is None else known.rows(users, strict=strict)
