@@ -92,6 +92,12 @@ def test_features_name_the_columns_that_they_were_made_of() -> None:
     assert encode(None, 20).columns == ()
 
 
+@pytest.mark.parametrize("name", ["user", "customer", "customer_id", "userId", "Buyer_ID"])
+def test_a_column_of_people_is_never_published(name: str) -> None:
+    with pytest.raises(DataError, match=f"has a column '{name}'"):
+        Items.from_frame(pl.DataFrame({"item": [1, 2], name: [7, 8]}), public_columns=[name])
+
+
 def test_a_rating_in_an_item_table_must_be_vouched_for() -> None:
     frame = pl.DataFrame({"item": [1, 2], "rating": [4, 5]})
     with pytest.raises(DataError, match=r"looks like a ratings table.*--public-column rating"):

@@ -13,7 +13,10 @@ from discreet.data.ids import Ids, id_series
 from discreet.data.texts import numbers_of
 from discreet.errors import DataError, ParameterError
 
-_OF_PEOPLE = {"user", "person", "epsilon"}
+_PEOPLE = ("user", "person", "customer", "buyer", "member", "reviewer", "account")
+_OF_PEOPLE = {"user", "person", "customer", "epsilon"} | {
+    f"{word}{joint}id" for word in _PEOPLE for joint in ("", "_")
+}
 
 
 @dataclass(frozen=True, eq=False)
