@@ -197,3 +197,24 @@ def test_an_old_release_tells_its_errors_from_its_tallies(name: str) -> None:
 def test_old_items_have_no_column_of_doubts(release: Release) -> None:
     assert isinstance(release.items, Items)
     assert "_doubt" not in release.items.frame.columns
+
+
+@pytest.mark.parametrize("scheme", [dc.Tally(), dc.Chorus(delta=1e-6, factors=1, rounds=2)])
+def test_a_scale_is_a_matter_of_units(scheme: Scheme, small: dc.Ratings) -> None:
+    """From 1..5 to -10..10 everything is five times as large, and a variance 25 times."""
+    stars = dc.Ratings.from_frame(small.to_frame(), scale=(1, 5))
+    points = dc.Ratings.from_frame(
+        stars.to_frame().with_columns(pl.col("rating") * 5 - 15), scale=(-10, 10)
+    )
+    one, other = (scheme.fit(t, dc.PrivacySpec.uniform(1.0), seed=1) for t in (stars, points))
+    assert one.release.item_doubts is not None
+    assert other.release.item_doubts is not None
+    np.testing.assert_allclose(other.release.item_doubts, 25 * one.release.item_doubts, rtol=1e-4)
+    users = stars.users.take(stars.user)
+    films = stars.items.take(stars.item)
+    ratings, errors = one.predict(users, films, with_error=True)
+    as_points, as_errors = other.predict(users, films, with_error=True)
+    np.testing.assert_allclose(as_points, 5 * ratings - 15, atol=1e-3)
+    np.testing.assert_allclose(as_errors, 5 * errors, rtol=1e-3)
+    strangers = [x.predict(["nobody"] * 2, [films[0], -7], with_error=True) for x in (one, other)]
+    np.testing.assert_allclose(strangers[1][1], 5 * strangers[0][1], rtol=1e-3)

@@ -90,3 +90,12 @@ def test_under_replace_who_rated_what_is_public_and_costs_nothing() -> None:
     assert budget.activity(0.0).tolist() == [10 * FEW, 10 * (30 - FEW)]
     paid = replace(budget, run=Run(Randomness(5))).activity(0.005)
     assert (paid != budget.activity(0.0)).all()
+
+
+def test_few_are_few_ratings_of_the_weight_that_is_declared() -> None:
+    """At a quarter of the largest level a rating is a quarter of a vote, and 20 of them are 5."""
+    ratings, spec = few_and_many(30, 10), PrivacySpec.uniform(1.0)
+    scheme = Chorus(delta=1e-6, neighbours=Neighbours.REPLACE, threshold=4.0)
+    up_to_few, beyond = scheme.budget(ratings, spec, spec.levels, RUN).activity(0.0)
+    assert up_to_few == pytest.approx(10 * FEW / 4, abs=1e-3)
+    assert beyond == pytest.approx(10 * (30 - FEW) / 4, abs=1e-3)

@@ -144,21 +144,30 @@ def rounds_cost(rounds: NoisyRounds, moved: Fraction) -> Fraction:
     return sum((Fraction(mu) ** 2 for mu in rounds.mus), Fraction(0))
 
 
-def test_a_person_s_noises_share_one_budget_exactly() -> None:
-    """#noise-scales: the squares of all parts of mu add up to at most mu^2."""
+def test_a_person_s_noises_share_one_budget_exactly(scales: list[Fraction]) -> None:
+    """#noise-scales: the squares of all parts of mu add up to at most mu^2, as they are drawn."""
     data = random_ratings(3, 4, 6, seed=0)
     for mu in SOME:
+        scales.clear()
         budget = given_budget(data, mu)
         plan = Plan(PROBE, (1 - PROBE) * min(mu / 10, 0.6), 2, 6)
-        parts = (plan.probe - ACTIVITY, ACTIVITY, plan.tallies)
-        scales = (Fraction(budget.scale(share)) for share in parts)
+        of_counts = rounded_down(Fraction(PROBE) - Fraction(ACTIVITY))
+        budget.probe(of_counts)
+        budget.activity(ACTIVITY)
+        budget.tallies(plan.tallies)
+        for share, scale in zip((of_counts, ACTIVITY, plan.tallies), scales, strict=True):
+            part = Fraction(mu) ** 2 * Fraction(share)
+            assert (PERSON_NORM * ONE_VOTE / scale) ** 2 <= part
         votes = sum((PERSON_NORM * ONE_VOTE / scale) ** 2 for scale in scales)
         for share in (plan.probe, plan.tallies, plan.share):
-            part = Fraction(mu) ** 2 * Fraction(share)
-            assert Fraction(budget.rounds(share)) ** 2 <= part
-            assert (PERSON_NORM * ONE_VOTE / Fraction(budget.scale(share))) ** 2 <= part
+            assert Fraction(budget.rounds(share)) ** 2 <= Fraction(mu) ** 2 * Fraction(share)
         spent = rounds_cost(prepared(data, plan, budget), Fraction(CLIP))
         assert votes + spent <= Fraction(mu) ** 2
+
+
+def test_a_person_s_noise_that_is_too_narrow_for_its_grid_is_refused() -> None:
+    with pytest.raises(ParameterError, match="the proof of the discrete noise"):
+        given_budget(random_ratings(3, 4, 6, seed=0), 1e6).tallies(0.5)
 
 
 @given(st.floats(0, 0.3), st.floats(0.01, 0.7))
