@@ -129,6 +129,9 @@ def test_predictions_come_with_errors(club: Club, release: Release) -> None:
     )
     found = model.predict(["member-0006"] * 3, films, with_error=True)
     np.testing.assert_allclose(found.standard_errors, expected)
+    # Of an item that is not in the release less is known than of any that is.
+    _, unknown = model.predict(["member-0006"], ["no film"], with_error=True)
+    assert unknown > np.median(found.standard_errors)
     # Of somebody unknown as much is known as of somebody without ratings.
     _, stranger = model.predict(["nobody"], films[:1], with_error=True)
     np.testing.assert_allclose(stranger, release.predict([], [], films[:1], with_error=True)[1])

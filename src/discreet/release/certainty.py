@@ -1,8 +1,10 @@
 """Certainty: how far a rating may be from its prediction, from public values and one's own ratings.
 
-A standard error is that of the rating that the person would give: about two thirds of ratings are
-within one of it, nineteen of twenty within two. It is made of three parts: ratings differ by
-chance, few ratings say little of a person's taste, and noise and chance hide how good an item is.
+A standard error is that of the rating that the person would give. Where people vary about as much
+as on films, two thirds of ratings are within one of it and nineteen of twenty within two; more
+where they rate more steadily, fewer where ratings are nothing but ones and fives. It is made of
+three parts: ratings differ by chance, few ratings say little of a person's taste, and noise and
+chance hide how good an item is.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ from discreet.release.tallies import Tallies
 # In quarters of the scale (stars of five), the same for every data set: docs/constants.md.
 _NOISE, _NOISE_RATINGS = 0.7, 5.0
 """The variance of a person's ratings around their taste, as if so many had shown it already."""
+_LEVEL_SPREAD = 0.2
+"""The variance of people's levels, which a prediction for an unknown item knows nothing of."""
 _EFFECT_SPREAD = 0.2
 """The variance of items' effects, where a release does not say what it knows of each."""
 
@@ -93,9 +97,13 @@ def standard_errors(
 
 
 def unknown_error(doubts: Array, typical: Array, scale: RatingScale) -> float:
-    """The standard error for an item that is not in the release: it may be like any other."""
-    items = typical.var() + doubts.mean()
-    return float(np.sqrt(_typical_noise(scale) + items))
+    """The standard error for an item that is not in the release: it may be like any other.
+
+    It is predicted by the mean of all, for everybody.
+    """
+    people = (_NOISE + _LEVEL_SPREAD) * (scale.span / 4) ** 2
+    variance = people + float(typical.var() + doubts.mean())
+    return float(min(np.sqrt(variance), scale.span / 2))
 
 
 def _typical_noise(scale: RatingScale) -> float:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Array, Floats, Integers
 
-_STEADY = (0.1, 0.02)
+_STEADY = (0.1, 0.1)
 """Shape and rate of the inverse gamma distribution of somebody's variance around a prediction,
 before anything is seen: so wide that a few equal ratings overrule it."""
 _USUAL = (1.0, 0.8)

@@ -17,7 +17,7 @@ from discreet.schemes.counts import CountBeliefs, believe
 from discreet.schemes.standardise import flag_columns, number_columns, weighted_mean
 
 # In quarters of the scale (stars of five), the same for every data set: docs/constants.md.
-RATING_VARIANCE = 0.7
+RATING_VARIANCE = 1.0
 """How much one rating differs by chance from what its item deserves, squared."""
 PRIOR_RIDGE = 40.0
 SPREAD = (0.002, 1.0)
@@ -76,7 +76,7 @@ def estimate(
     against, in_favour = tallies.votes()
     S = 2 * (in_favour - against)
     level, doubt = _overall(against + in_favour, S, tallies)
-    chance = RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise
+    chance = np.maximum(RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise, 1e-12)
     popularity = np.log1p(beliefs.n / (POPULAR + _noise_scale(tallies)))
     table = _Table(beliefs, S, chance, popularity, workers)
     known = _public(features, beliefs.means)
@@ -99,11 +99,16 @@ def _noise_scale(tallies: Tallies) -> float:
 
 def _overall(C: Array, S: Array, tallies: Tallies) -> tuple[float, float]:
     """The mean rating above the middle of the scale, and the noise's variance in it."""
+    if tallies.shared_noise:  # counts are exact: every item says the level as well as it can
+        variance = USUAL_SPREAD * C**2 + RATING_VARIANCE * C + 16 * tallies.noise_variance
+        weight = np.maximum(C, 0.0) / np.maximum(variance, 1e-12)
+        sure = max(float(weight @ C), 1e-12)
+        return float(np.clip(weight @ S / sure, -2, 2)), 1 / sure
     noise = float(tallies.noise_variance.sum())
     total = max(float(C.sum()), np.sqrt(2 * noise), 1.0)
     level = float(np.clip(S.sum() / total, -2, 2))
-    # Of S, and of the count that it is divided by; counts are exact under REPLACE.
-    return level, (16 if tallies.shared_noise else 8 + 2 * level**2) * noise / total**2
+    # Of S, and of the count that it is divided by.
+    return level, (8 + 2 * level**2) * noise / total**2
 
 
 def _public(features: Features, counts: Array) -> Floats:

@@ -96,7 +96,8 @@ class FactorModel:
 
         With `with_error`, for Tally and Chorus, also the standard error of each: of the rating that
         the person would give. About two thirds of ratings are within one, 95% within two, as
-        measured on films; where people rate more steadily, more are (docs/constants.md).
+        measured on films; more where people rate more steadily, fewer where ratings are nothing but
+        ones and fives (docs/accuracy.md).
         """
         if len(users) != len(items):
             raise DataError(f"every user needs one item: got {len(users)} and {len(items)}")
