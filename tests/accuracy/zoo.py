@@ -70,7 +70,10 @@ GENERATED = {
     ),
     "people alone differ": Kind(partial(t.usual, quality=0.0, person=0.7)),
     "items alone differ": Kind(partial(t.usual, person=0.0, quality=0.8)),
-    "everybody agrees": Kind(partial(t.usual, person=0.0, chance=0.1, quality=0.8)),
+    "everybody agrees": Kind(
+        partial(t.usual, person=0.0, chance=0.1, quality=0.8),
+        because="items differ, and people agree, as nowhere else: noise hides it",
+    ),
     "almost all fives": Kind(partial(t.usual, mean=2.2)),
     "almost all ones": Kind(partial(t.usual, mean=-2.0)),
     "mean far below": Kind(partial(t.usual, mean=-1.2)),

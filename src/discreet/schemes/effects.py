@@ -17,7 +17,7 @@ from discreet.schemes.counts import CountBeliefs, believe
 from discreet.schemes.standardise import flag_columns, number_columns, weighted_mean
 
 # In quarters of the scale (stars of five), the same for every data set: docs/constants.md.
-RATING_VARIANCE = 1.0
+RATING_VARIANCE = 0.85
 """How much one rating differs by chance from what its item deserves, squared."""
 PRIOR_RIDGE = 40.0
 SPREAD = (0.002, 1.0)
