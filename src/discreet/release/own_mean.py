@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Array, Floats, Integers
 
-_STEADY = (0.1, 0.1)
+_STEADY = (0.1, 0.02)
 """Shape and rate of the inverse gamma distribution of somebody's variance around a prediction,
 before anything is seen: so wide that a few equal ratings overrule it."""
 _USUAL = (1.0, 0.8)
 """The same, where somebody with few ratings is taken for usual: around 0.8, as the ridges are."""
+_APART = 0.15
+"""That rate is at least this share of what the regression leaves of a rating's variance."""
 LOG_ODDS = 3.0
 """In favour of the regression, before anything is seen."""
 
@@ -64,8 +66,10 @@ def judge_own_means(
     mean, alone = _moments(ptr, ratings.astype(np.float64) - level.mean)
     rest, explained = _moments(ptr, residual)
     alone, explained = alone / (2 * unit), (explained + penalty) / (2 * unit)
-    shape, rate = _STEADY
     freedom = np.maximum(n - 1, 0) / 2
+    shape, least = _STEADY
+    # Where people are hard to explain, ratings are few points far apart, and equal by chance.
+    rate = least + _APART * explained / (freedom + 1)
     odds = LOG_ODDS + (shape + freedom) * np.log((rate + alone) / (rate + explained))
     trust = np.where(n > 0, 1 / (1 + np.exp(-np.clip(odds, -50, 50))), 1.0)
     return OwnMeans(
