@@ -136,7 +136,7 @@ def trials() -> list[Trial]:
         *setting(design, "RIDGE_PRODUCT", 150.0, 600.0),
         *setting(design, "RIDGE_NUMBER", 20.0, 80.0),
         *setting(design, "RIDGE_FLAG", 12.5, 50.0),
-        *setting(design, "LEAST_SPREADS", (0.01, 0.1), (0.04, 0.1), (0.02, 0.05), (0.02, 0.2)),
+        *setting(design, "LEAST_EFFECT", 0.01, 0.04),
         *setting(own_mean, "_STEADY", (0.05, 0.02), (0.2, 0.02), (0.1, 0.01), (0.1, 0.04)),
         *setting(own_mean, "_USUAL", (0.5, 0.4), (2.0, 1.6), (1.0, 0.4), (1.0, 1.6)),
         *setting(own_mean, "LOG_ODDS", 1.5, 6.0, 50.0),

@@ -35,8 +35,8 @@ class Kind(NamedTuple):
 
 
 GENERATED = {
-    "one person": Kind(t.one_person, draws=8, because="the table is one person's"),
-    "two people": Kind(t.two_people, draws=8, because="the table is two people's"),
+    "one person": Kind(t.one_person, draws=8),
+    "two people": Kind(t.two_people, draws=8),
     "one item": Kind(t.one_item),
     "three items": Kind(partial(t.usual, people=700, items=3, typical=2)),
     "all in the middle": Kind(

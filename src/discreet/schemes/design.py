@@ -10,7 +10,7 @@ from discreet.arrays import Array, Floats
 from discreet.data.features import Features
 from discreet.data.scale import RatingScale
 from discreet.release.bending import CONSTANT
-from discreet.schemes.effects import Effects
+from discreet.schemes.effects import LEAST_POPULARITY, Effects
 from discreet.schemes.standardise import (
     crowding,
     flag_columns,
@@ -23,9 +23,9 @@ ERROR_VARIANCE = 0.8
 # Ridges, as ERROR_VARIANCE over a coefficient's prior variance: docs/constants.md.
 RIDGE_ONE, RIDGE_EFFECT, RIDGE_COUNT, RIDGE_PRODUCT = 4.0, 18.0, 40.0, 300.0
 RIDGE_NUMBER, RIDGE_FLAG = 40.0, 25.0
-LEAST_SPREADS = 0.02, 0.1
-"""Of effects, in quarters of the scale, and of popularity, as variances: where items hardly differ,
-a column measured by how much they do would be wild for the few that do."""
+LEAST_EFFECT = 0.02
+"""Added to the variance by which effects are measured, in quarters of the scale: where items hardly
+differ, a column measured by how much they do would be wild for the few that do."""
 SMALLEST_SIZE = 1e-12
 """A coefficient's prior variance below which a hidden direction is none."""
 FACTOR = "factor "
@@ -50,10 +50,9 @@ def design(
     a person's own level counts for more.
     """
     quarter, c = scale.span / 4, effects.counts
-    least_effect, least_popularity = LEAST_SPREADS
-    doubts = effects.doubts + quarter**2 * least_effect
+    doubts = effects.doubts + quarter**2 * LEAST_EFFECT
     b = _by_true_spread(effects.item_effects, weighted_mean(doubts, c), c)
-    n = _by_true_spread(effects.popularity, effects.popularity_doubt + least_popularity, c)
+    n = _by_true_spread(effects.popularity, effects.popularity_doubt + LEAST_POPULARITY, c)
     doubt = effects.mean_doubt / quarter**2
     columns = [
         (CONSTANT, np.ones(len(c)), ERROR_VARIANCE / (ERROR_VARIANCE / RIDGE_ONE + doubt)),

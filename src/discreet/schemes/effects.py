@@ -27,6 +27,9 @@ USUAL_LEVEL, LEVEL_VARIANCE = 0.6, 1.0
 """Tables have a mean of about so much above the middle of the scale, give or take its root."""
 REACH = 1.25
 """Public features explain at most so many deviations of all effects: no extrapolation."""
+LEAST_POPULARITY = 0.1
+"""Added to the variance by which popularity is measured: where items are hardly told apart by it,
+it would be wild for the few that are."""
 MOST_ROUNDS, STILL, SETTLED = 12, 0.004, 0.1
 """Rounds end when the regression moves an item by less than that, typically, and the spread by less
 than this share."""
@@ -202,7 +205,8 @@ def _regression(known: Array, found: _Moments, doubt: float, spread: float) -> _
     """
     c, k = found.counts, known.shape[1]
     centre = weighted_mean(found.popularity, c)
-    size = np.sqrt(weighted_mean(found.popularity_square, c) - centre**2 + 1e-12)
+    variance = weighted_mean(found.popularity_square, c) - centre**2
+    size = np.sqrt(max(variance, 0.0) + LEAST_POPULARITY)
     # Sums with popularity standardised, from sums with popularity as it is.
     weight_p = (found.weight_popularity - centre * found.weight) / size
     squares = found.weight_popularity_square - 2 * centre * found.weight_popularity
