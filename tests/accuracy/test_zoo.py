@@ -33,7 +33,7 @@ from tests.accuracy.tables import Table
 from tests.accuracy.zoo import Kind
 
 THOROUGH = bool(os.environ.get("DISCREET_THOROUGH"))
-DRAWS = {"0.03": 10, "0.3": 6, "1": 4, "10": 4}
+DRAWS = {"0.03": 8, "0.3": 5, "10": 4}
 """Of a kind that counts once, at the usual levels: the more noise, the more draws."""
 LARGE_DRAWS = 4
 """Of a large table, at any levels: it has less chance."""

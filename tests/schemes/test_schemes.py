@@ -20,7 +20,6 @@ from discreet.errors import (
 from discreet.kernels.compute import Compute
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
-from discreet.release.release import Release
 from discreet.schemes.bias import Bias
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.pmf.dp import DPPMF
@@ -109,13 +108,19 @@ def test_everybody_gets_a_prediction_and_strict_mode_names_the_unknown(
         model.predict(["u1"], [-1], strict=True)
 
 
-def sure_scores(release: Release, listed: pl.DataFrame) -> pl.Series:
-    """What a list is ranked by: the score less two deviations of what is unknown of the item."""
+def sure_scores(model: Any, user: str, listed: pl.DataFrame) -> pl.Series:
+    """What a list is ranked by: the score less two deviations of what is unknown of the item.
+
+    The score is that of the regression, before one's own mean is mixed in.
+    """
+    release, own = model.release, model.people.own
     doubts = release.item_scores.doubts
     if doubts is None:
         return listed["score"]
+    trust = 1.0 if own is None else own.trust[model.ratings.users.rows([user])[0]]
     unsure = np.sqrt(doubts[release.item_ids.rows(listed["item"])])
-    return listed["score"] - pl.Series(2 * unsure)
+    scores = model.predict([user] * listed.height, listed["item"])  # not clipped to the scale
+    return pl.Series("score", scores / trust - 2 * unsure)
 
 
 @EVERY
@@ -128,7 +133,7 @@ def test_recommendations_are_ranked_unrated_and_from_one_s_own_ratings(
     assert not rated & set(lists.select("user", "item").iter_rows())
     for user, group in lists.group_by("user"):
         assert group["rank"].to_list() == list(range(1, 6))
-        assert sure_scores(model.release, group).is_sorted(descending=True)
+        assert sure_scores(model, user[0], group).is_sorted(descending=True)
         own = small.to_frame().filter(pl.col("user") == user[0])
         alone = model.release.recommend(own["item"].to_list(), own["rating"].to_list(), 5)
         assert group["item"].to_list() == alone["item"].to_list()

@@ -32,9 +32,8 @@ class CopiedRuns:
         del seed
         heard, _ = listen(self.produce, copies(self.pair.side(with_record), runs))
         first, _ = self._sides
-        return np.hstack(
-            [by_copy(draw.noisy, one.exact) for draw, one in zip(heard, first, strict=True)]
-        )
+        told = zip(self._by_item(heard), first, strict=True)
+        return np.hstack([by_copy(draw.noisy, one.exact) for draw, one in told])
 
     @property
     def distance(self) -> float:
@@ -57,9 +56,26 @@ class CopiedRuns:
     @cached_property
     def _sides(self) -> tuple[list[Draw], list[Draw]]:
         one, other = (
-            listen(self.produce, self.pair.side(side), noiseless=True)[0] for side in (True, False)
+            self._by_item(listen(self.produce, self.pair.side(side), noiseless=True)[0])
+            for side in (True, False)
         )
         return one, other
+
+    def _by_item(self, draws: list[Draw]) -> list[Draw]:
+        """Without sums over all people, of which copies side by side have one between them.
+
+        Games that replay whole fits hear those: `replays.auto_game`.
+        """
+        return [draw for draw, grows in zip(draws, self._grows, strict=True) if grows]
+
+    @cached_property
+    def _grows(self) -> list[bool]:
+        """For every draw whether two copies of a table have twice as many numbers."""
+        table = self.pair.side(True)
+        one, two = (
+            listen(self.produce, side, noiseless=True)[0] for side in (table, copies(table, 2))
+        )
+        return [y.exact.size == 2 * x.exact.size for x, y in zip(one, two, strict=True)]
 
 
 def distance(one: list[Draw], other: list[Draw]) -> float:
