@@ -134,12 +134,12 @@ def test_the_kernel_s_averages_are_the_plain_ones() -> None:
     made = world(items=50, epsilon=0.3)
     ptr, n, base, noise = believe(made.tallies, threads=1)
     S, prior, slope = rng.normal(0, 30, 50), rng.normal(0, 1, 50), 0.2
-    q, chance, out = np.log1p(n), n + noise, np.empty((50, MOMENTS))
+    q, chance, out = np.log1p(n), n + noise, np.empty((MOMENTS, 50))
     effect_moments(0, 50, ptr, n, base, chance, q, S, prior, slope, 0.1, out)
     for j in range(50):
         own = slice(ptr[j], ptr[j + 1])
         plain = plain_moments(n[own], base[own], chance[own], q[own], S[j], prior[j], slope)
-        np.testing.assert_allclose(out[j], plain, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(out[:, j], plain, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("level", [-1.2, 0.0, 1.0, 1.8])

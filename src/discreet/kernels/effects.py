@@ -74,9 +74,9 @@ def effect_moments(lo, hi, ptr, n, base, chance, popularity, S, prior, slope, sp
     """Averages over what item j's count n may be, given S_j, the noisy sum of its ratings.
 
     S_j has mean n m and variance spread n^2 + chance, with m = prior[j] + slope popularity. `out`
-    gets the means of n, popularity and its square; the weight w = n^2/variance times 1, popularity
-    and its square; n S/variance times 1 and popularity; the moments that tell the spread (what it
-    would explain, and how much of it); the effect's mean and mean square.
+    gets, a row each: the means of n, popularity and its square; the weight w = n^2/variance times
+    1, popularity and its square; n S/variance times 1 and popularity; the moments that tell the
+    spread (what it would explain, and how much of it); the effect's mean and mean square.
     """
     for j in range(lo, hi):
         # Without a sign there is no check whether an index counts from the end.
@@ -110,4 +110,4 @@ def effect_moments(lo, hi, ptr, n, base, chance, popularity, S, prior, slope, sp
             square += likely * (effect * effect + spread * chance[k] * inverse)
         sums = (counts, q1, q2, w0, w1, w2, y0, y1, explained, explicable, mean, square)
         for m in range(MOMENTS):
-            out[j, m] = sums[m] / total
+            out[m, j] = sums[m] / total

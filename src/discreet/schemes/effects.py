@@ -176,7 +176,7 @@ class _Table(NamedTuple):
     def moments(self, prior: _Prior, spread: float) -> _Moments:
         """Averages, with effects of this spread around the prior."""
         ptr, n, base, _ = self.beliefs
-        out = np.empty((len(self.S), MOMENTS))
+        out = np.empty((MOMENTS, len(self.S)))
         run_ranges(
             effect_moments,
             even_ranges(len(self.S), self.workers),
@@ -194,7 +194,7 @@ class _Table(NamedTuple):
                 out,
             ),
         )
-        return _Moments(*np.ascontiguousarray(out.T))
+        return _Moments(*out)
 
 
 def _regression(known: Array, found: _Moments, doubt: float, spread: float) -> _Prior:
