@@ -139,7 +139,7 @@ def beliefs_by(kernels: Any, threads: int) -> list[Any]:
     found = [*np.full((4, PTR[-1], effects.LANES), np.nan), np.full(ITEMS, np.nan)]
     run_ranges(
         kernels.count_beliefs, row_ranges(PTR, threads), threads,
-        order, FIRST, PTR, C, s, EDGES, odds, 0.07, *found,
+        order, FIRST, PTR, C, s, EDGES, odds, 5.0, 0.07, *found,
     )  # fmt: skip
     return found
 

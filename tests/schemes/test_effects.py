@@ -99,10 +99,30 @@ def test_every_item_is_in_a_group_that_reaches_its_count(items: int) -> None:
         assert beliefs.means[j] == pytest.approx((n * base).sum() / base.sum())
         assert (np.diff(n) > 0).all()
         # Twenty scales of the noise each way, up to the width of a bin.
-        assert n[0] <= 1.3 * max(C[j] - 40, 0.0) + 0.4
-        assert n[-1] >= (C[j] + 40) / 1.3 - 0.4
+        reached = n[base > 1e-100]
+        assert reached[0] <= 1.3 * max(C[j] - 40, 0.0) + 0.4
+        assert (C[j] + 40) / 1.3 - 0.4 <= reached[-1] <= 1.3 * (C[j] + 40) + 0.4
         assert (noise >= 8 / 0.5**2).all(), "that of S, were A + B without any"
         np.testing.assert_allclose(popularity, np.log1p(n / 12))
+
+
+def test_what_is_believed_of_an_item_hangs_on_the_odds_alone_not_on_its_neighbours() -> None:
+    """Bins far away would explain the sum of a disliked hit, were they let in for a neighbour."""
+    C, S = np.array([50.0, 49.0, 51.0, 5000.0, 50.0, 0.5, 47.0, 44.0]), np.full(8, -40.0)
+    tallies = [Tallies(*_steps(C[keep], S[keep]), np.full(len(keep), 0.125)) for keep in (
+        np.arange(8), np.array([0, 3]),
+    )]  # fmt: skip
+    rows = []
+    for own in tallies:
+        n, base, noise, _ = of_item(believe(own, threads=1), 0)
+        rows.append((n[base > 1e-100], noise[base > 1e-100]))
+    for all_of_them, two in zip(*rows, strict=True):
+        np.testing.assert_allclose(all_of_them, two)
+
+
+def _steps(C: Any, S: Any) -> Any:
+    """Votes against and in favour, in steps."""
+    return np.rint(np.stack([C / 2 - S / 4, C / 2 + S / 4]) * ONE_VOTE).astype(np.int64)
 
 
 def test_beliefs_are_the_same_on_two_threads() -> None:

@@ -68,14 +68,17 @@ def _beyond(x, rate):  # type: ignore[no-untyped-def]
 
 @unrolled_for("n", error_model="numpy")
 def count_beliefs(  # type: ignore[no-untyped-def]
-    lo, hi, order, first, ptr, C, s, edges, odds, per, n, base, noise, popularity, means, length
-):
+    lo, hi, order, first, ptr, C, s, edges, odds, reach, per,
+    n, base, noise, popularity, means, length,
+):  # fmt: skip
     """What a noisy count C_j says: a likely count n, its probability, and the noise of S there.
 
     A bin's probability is proportional to `base`: its odds times the likelihood, averaged over the
-    bin; n is what the count is on average if it lies there, and log(1 + per n) its popularity. The
-    noise of S = 2 (B - A), given that of A + B, is even between -x and x, x = |C - n|, and falls
-    off exponentially beyond. `means` gets every item's expected count.
+    bin, unless all of it is further away than `reach` scales of the noise: what else is in a group
+    changes nothing about an item. n is what the count is on average if it lies there, and
+    log(1 + per n) its popularity. The noise of S = 2 (B - A), given that of A + B, is even between
+    -x and x, x = |C - n|, and falls off exponentially beyond. `means` gets every item's expected
+    count.
     """
     place, scale = row_in_registers(n, length), row_in_registers(n, length)
     above, near = row_in_registers(n, length), row_in_registers(n, length)
@@ -96,9 +99,11 @@ def count_beliefs(  # type: ignore[no-untyped-def]
                 inside = (1.0 if x > left else 0.0) - (1.0 if x > right else 0.0)
                 mass = max(above[i] - below + inside, LEAST_MASS)
                 count = min(max(x - scale[i] * (far - near[i]) / mass, left), right)
+                away = max(x - right, left - x)
+                mass = mass if away <= reach * scale[i] else LEAST_MASS
+                n[k, i], base[k, i] = count, share * mass
                 x = abs(x - count)
                 bend = x * x * (x * (1 / 3) + scale[i]) / (x + scale[i])
-                n[k, i], base[k, i] = count, share * mass
                 noise[k, i] = 4 * bend + 8 * scale[i] * scale[i]
                 popularity[k, i] = _log(1 + per * count)
                 total[i] += share * mass

@@ -18,6 +18,7 @@ def count_beliefs(
     s: Array,
     edges: Array,
     odds: Array,
+    reach: float,
     per: float,
     n: Array,
     base: Array,
@@ -37,6 +38,7 @@ def count_beliefs(
         mass = np.maximum(np.where(x > left, mass, upper - lower), LEAST_MASS)
         near, far = (0.25 * scale * (3 + z * (3 + z)) * np.exp(-z) for z in (a, b))
         n[own] = np.clip(x - (far - near) / mass, left, right)
+        mass = np.where(np.maximum(x - right, left - x) <= reach * scale, mass, LEAST_MASS)
         base[own] = odds[bins, None] * mass / (right - left)
         away = np.abs(x - n[own])
         cubes = away**2 * (away / 3 + scale) + 2 * scale**2 * (away + scale)

@@ -98,7 +98,7 @@ def _judged(
     """Noisy counts C with noise of scale s, judged by the odds of bins."""
     n, base, noise, popularity = np.empty((4, groups.ptr[-1], LANES))
     found = CountBeliefs(groups, n, base, noise, popularity, means=np.empty(len(C)))
-    ranges, own = groups.ranges(threads), (C, s, edges, odds, per)
+    ranges, own = groups.ranges(threads), (C, s, edges, odds, _REACH, per)
     run_ranges(count_beliefs, ranges, threads, *groups, *own, *found[1:])
     return found
 
