@@ -106,23 +106,17 @@ def test_every_item_is_in_a_group_that_reaches_its_count(items: int) -> None:
         np.testing.assert_allclose(popularity, np.log1p(n / 12))
 
 
-def test_what_is_believed_of_an_item_hangs_on_the_odds_alone_not_on_its_neighbours() -> None:
+def test_neighbours_do_not_widen_what_an_item_s_count_may_be() -> None:
     """Bins far away would explain the sum of a disliked hit, were they let in for a neighbour."""
-    C, S = np.array([50.0, 49.0, 51.0, 5000.0, 50.0, 0.5, 47.0, 44.0]), np.full(8, -40.0)
-    tallies = [Tallies(*_steps(C[keep], S[keep]), np.full(len(keep), 0.125)) for keep in (
-        np.arange(8), np.array([0, 3]),
-    )]  # fmt: skip
-    rows = []
-    for own in tallies:
-        n, base, noise, _ = of_item(believe(own, threads=1), 0)
-        rows.append((n[base > 1e-100], noise[base > 1e-100]))
-    for all_of_them, two in zip(*rows, strict=True):
-        np.testing.assert_allclose(all_of_them, two)
-
-
-def _steps(C: Any, S: Any) -> Any:
-    """Votes against and in favour, in steps."""
-    return np.rint(np.stack([C / 2 - S / 4, C / 2 + S / 4]) * ONE_VOTE).astype(np.int64)
+    found = []
+    for counts in ([50, 49, 51, 50, 5000], [50, 5000]):
+        votes = np.array(counts) * ONE_VOTE // 2
+        beliefs = believe(Tallies(votes, votes, np.full(len(counts), 0.125)), threads=1)
+        n, base, noise, _ = of_item(beliefs, 0)
+        found.append((n[base > 1e-100], noise[base > 1e-100]))
+    for among_equals, beside_a_larger in zip(*found, strict=True):
+        np.testing.assert_allclose(among_equals, beside_a_larger)
+    assert np.ptp(found[0][0]) < 2 * 20 * 0.25 + 0.3 * 60
 
 
 def test_beliefs_are_the_same_on_two_threads() -> None:
