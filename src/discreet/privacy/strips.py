@@ -35,9 +35,11 @@ PLACES = 52
 """Bits of a real number's place in its strip that are drawn at first."""
 WIDEST = 51
 """The largest strip, 2^51, that the kernel's 64 bits have room for."""
+_MOST_BELOW = 62
+"""Bits that the kernel rounds off at most."""
 _TOTAL = COLUMNS << CUT_BITS
 _POINT = 128
-"""Bits of f at the corners; more than twice as many are carried from one to the next."""
+"""Bits of f at the corners; more of them are carried from one to the next."""
 _CARRIED = 192
 _FALL = Fraction(7, 10)
 """More than log 2: from one strip of the tail to the next, f falls by more than half."""
@@ -115,6 +117,8 @@ class Strips:
         half a step of what remains, and whether -0 is refused."""
         places, below = self.places, self.places - self.exponent
         half = 1 << (below - 1) if below else 0
+        if below > _MOST_BELOW:  # all strips together end below 1/2: what is drawn is 0
+            below, half = _MOST_BELOW, 0
         up, down = max(BITS - places, 0), max(places - BITS, 0)
         return places, up, down, below, half, int(self.law.whole)
 
@@ -144,13 +148,12 @@ def strips_of(law: Law, scale: float) -> Strips:
 
 
 def _exponent(law: Law, s: Fraction) -> int:
-    """k with s/2^k in [64, 128), or [32, 64) for Laplace; not below what the law needs."""
+    """k with s/2^k in [64, 128), or [32, 64) for Laplace; integers need k >= 0."""
     bits = 7 if law.power == 2 else 6
     k = s.numerator.bit_length() - s.denominator.bit_length() - bits
     while s / Fraction(2) ** k >= 1 << bits:
         k += 1
-    # Integers need strips of whole numbers; in thinner ones the kernel's rounding would overflow.
-    return max(k, 0 if law.whole else PLACES - 62)
+    return max(k, 0) if law.whole else k
 
 
 def _tail_exponent(law: Law, s: Fraction, W: Fraction) -> int:
@@ -224,7 +227,7 @@ def _alias(weights: tuple[int, ...]) -> tuple[list[int], list[int]]:
     for j in range(COLUMNS):
         reached[j] += cut[j]
         reached[alias[j]] += full - cut[j]
-    if tuple(reached) != weights:
+    if tuple(reached) != weights or min(cut) < 0:
         raise ArithmeticError("a table of noise does not add up to its weights")
     return cut, alias
 
