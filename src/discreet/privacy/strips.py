@@ -129,7 +129,11 @@ def strips_of(law: Law, scale: float) -> Strips:
     if not 0 < scale < float("inf"):
         raise ParameterError(f"the scale of noise must be finite and > 0: got {scale!r}")
     s = Fraction(scale)
-    k = _exponent(law, s)
+    return make_strips(law, s, _exponent(law, s))
+
+
+def make_strips(law: Law, s: Fraction, k: int) -> Strips:
+    """Strips of width 2^k. What is drawn has the law for every k; that of `strips_of` is fast."""
     W = Fraction(2) ** k
     tail = _tail_exponent(law, s, W)
     corners = _corners(law, W / s)
