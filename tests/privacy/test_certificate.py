@@ -9,7 +9,6 @@ import discreet as dc
 from discreet.data.ratings import Ratings
 from discreet.privacy import encoding
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
 from discreet.privacy.promise import INCREMENTAL, promise
 from discreet.privacy.provenance import (
@@ -177,12 +176,16 @@ def test_deltas_are_named_where_levels_add_up() -> None:
         assert "delta" in Certificate(replace(made, delta=1e-6)).about_sums
 
 
-def test_chorus_beyond_its_proof_is_not_certified(small: Ratings) -> None:
+def test_chorus_is_certified_for_every_level_now_that_its_noise_is_rounded(small: Ratings) -> None:
     items = dc.Items.from_frame(small.items.values.to_frame("item"))
-    for level, status in ((LARGEST_EPSILON, Status.PROVEN), (200.0, Status.UNPROVEN)):
-        scheme = dc.Chorus(delta=1e-6, items=items, factors=0)
-        release = scheme.fit(small, dc.PrivacySpec.uniform(level)).release
-        assert release.certificate.status == status
+    scheme = dc.Chorus(delta=1e-6, items=items, factors=0)
+    made = scheme.fit(small, dc.PrivacySpec.uniform(200.0)).release.certificate.provenance
+    assert Certificate(made).status == Status.PROVEN
+    # What was made before keeps its limit, and so does what adds to it.
+    before = replace(made, proven_up_to=128.0)
+    for limited in (before, made.after(before)):
+        assert Certificate(limited).status == Status.UNPROVEN
+        assert Certificate(replace(limited, served=128.0)).status == Status.PROVEN
 
 
 def test_levels_of_all_releases_are_named_and_those_that_were_replaced() -> None:

@@ -6,7 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from discreet.audit import broken_rounds, broken_votes, chorus, over_time, replays, tally
+from discreet.audit import (
+    broken_noise,
+    broken_rounds,
+    broken_votes,
+    chorus,
+    over_time,
+    replays,
+    tally,
+)
 from discreet.audit.breaking import Change, broken
 from discreet.audit.game import Game
 from discreet.audit.neighbours import four_people
@@ -87,6 +95,10 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("inclusion probability epsilon/t", broken_votes.wrong_coins, _coins, usual=True),
     Mutant("noise on rated items only", broken_votes.rated_only, replays.tally_game, usual=True),
     Mutant("t = mean of the levels", broken_votes.mean_threshold, replays.tally_game, usual=True),
+    Mutant("random words that repeat", broken_noise.words_that_repeat, replays.tally_game),
+    Mutant("noise without a sign", broken_noise.no_sign, partial(_counted, 1)),
+    Mutant("rounds' noise without a sign", broken_noise.no_sign, _ROUNDS),
+    Mutant("deviation for scale", broken_noise.deviation_for_scale, partial(_counted, 1)),
     Mutant("exact counts in a release", broken_votes.counts_told, replays.tally_game),
     Mutant("a seed in a real run", broken_votes.seeded, replays.tally_game),
     Mutant("double count", broken_votes.part_read_twice, replays.stream_tally_game),

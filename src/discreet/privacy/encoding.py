@@ -13,7 +13,6 @@ from typing import Any
 
 from discreet.errors import ReleaseError
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
 from discreet.privacy.promise import INCREMENTAL
 from discreet.privacy.provenance import (
@@ -28,6 +27,8 @@ from discreet.privacy.provenance import (
 from discreet.privacy.theorems import THEOREMS, Status, Theorem, weakest
 
 FORMAT = 2
+_LIMIT_BEFORE = 128.0
+"""Up to which Chorus was proven with discrete Gaussian noise, in releases that do not say so."""
 
 
 def write(certificate: Certificate) -> str:
@@ -275,7 +276,7 @@ def _from_first_format(raw: Mapping[str, Any]) -> Provenance:
         threshold_rule="declared" if threshold is not None else raw["threshold"],
         delta=_share(raw["delta"]),
         served=threshold,
-        proven_up_to=LARGEST_EPSILON if raw["scheme"] == "Chorus" else None,
+        proven_up_to=_LIMIT_BEFORE if raw["scheme"] == "Chorus" else None,
         parameters=_parameters(raw["parameters"]),
         sampler=_word(raw["sampler"]),
         entropy=SYSTEM_ENTROPY if _word(raw["entropy"]) == SYSTEM_ENTROPY else SEEDED,

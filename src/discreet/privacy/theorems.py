@@ -136,15 +136,22 @@ THEOREMS = {
 """All promises that the package's own schemes make."""
 
 
+_NOISE = "proofs/noise.md"
+"""What is proven rests on noise that is exactly what its proof says: that has a page of its own."""
+
+
 def read_proof(theorem: Theorem) -> str:
-    """The page that a theorem's proof stands on, from the installed package: no network."""
+    """The page that a theorem's proof stands on, from the installed package: no network.
+
+    Where something is proven, the page on noise follows.
+    """
     page = theorem.proof.split("#", maxsplit=1)[0]
+    pages = (page, _NOISE) if theorem.backing == Status.PROVEN else (page,)
     package = Path(__file__).parents[1]
     # A wheel holds the pages; in a checkout they are where they are written.
     for place in (package / "docs", package.parents[1] / "docs"):
-        found = place / page
-        if theorem.name in THEOREMS and found.is_file():
-            return found.read_text(encoding="utf-8")
+        if theorem.name in THEOREMS and (place / page).is_file():
+            return "\n".join((place / name).read_text(encoding="utf-8") for name in pages)
     raise ReleaseError(
         f"the proof of {theorem.name!r} is not a page of this package: its author names "
         f"{theorem.proof!r}"

@@ -81,6 +81,7 @@ class Tally(VotingScheme):
         pairs: Pairs = Pairs.CHECKED,
     ) -> Release:
         """Count, add noise, estimate."""
+        run = run.drawn_by(self.noise)
         run.progress("tally", 0, 2)
         ballot = self.ballot(data, spec, spec.levels, run)
         tallies = noisy_tallies(
@@ -126,6 +127,7 @@ class Tally(VotingScheme):
     ) -> Batch:
         """One publication: every pair is counted once, and again only if its level was raised."""
         self.require_publishable()
+        run = run.drawn_by(self.noise)
         budgets = self.allowances(data, spec, state.spends)
         ballot = self.ballot(data, spec, lambda _: budgets, run)
         counted = ballot.counted(data)

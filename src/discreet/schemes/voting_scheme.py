@@ -15,7 +15,7 @@ from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.noise import Randomness
+from discreet.privacy.noise import SAMPLERS, Randomness
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
@@ -28,7 +28,7 @@ from discreet.schemes.certificates import recorded
 from discreet.schemes.design import Directions, design
 from discreet.schemes.effects import Effects, estimate
 from discreet.schemes.model import FactorModel
-from discreet.schemes.options import FAMILIES, NEIGHBOURS, declared_threshold
+from discreet.schemes.options import FAMILIES, NEIGHBOURS, NOISE, declared_threshold
 from discreet.schemes.votes import weight_ratio
 
 UNITS = ("rating", "person")
@@ -64,6 +64,9 @@ class VotingScheme(ABC):
     """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
     that the person gave to any of them."""
     neighbours: Neighbours = option(Neighbours.ADD_REMOVE, NEIGHBOURS)
+    noise: str = option("exact", NOISE)
+    """What draws it, where there is no seed: "exact", or "opendp". Both are exact, and the
+    certificate names the one."""
 
     def fit(
         self,
@@ -94,6 +97,7 @@ class VotingScheme(ABC):
         """The specification, by default the table's column, if all parameters are valid."""
         require_choice("neighbours", self.neighbours, tuple(Neighbours))
         require_choice("unit", self.unit, UNITS)
+        require_choice("noise", self.noise, SAMPLERS)
         if self.unit == "person" and self.neighbours == Neighbours.REPLACE:
             raise ParameterError("unit='person' goes with add/remove neighbours and 'weigh' only")
         if self.families and self.items is None:
