@@ -15,6 +15,7 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.data.columns import choose_columns
 from discreet.data.edges import PerItem
+from discreet.data.event_rules import EventRules
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -40,6 +41,13 @@ class Stream:
     per_item: PerItem = field(repr=False)
     """How often each item of the table was rated, whatever the catalogue: secret."""
     keep: str | None = None
+    rules: EventRules | None = None
+    """Of events: by which rows become records."""
+
+    @property
+    def events(self) -> bool:
+        """Whether these are events."""
+        return self.rules is not None
 
     def over(self, catalogue: Ids) -> Stream:
         """The same, to be counted over a public catalogue."""

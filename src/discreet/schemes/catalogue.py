@@ -8,6 +8,10 @@ from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import DataError
 
+NO_EVENTS = (
+    "this scheme learns from ratings, and an event has none: events go with Tally (--scheme tally)"
+)
+
 
 def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
     """The ratings over the public catalogue, if there is one, else over the items they name."""
@@ -24,9 +28,14 @@ def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
     return ratings if items is None else ratings.with_items(items.ids)
 
 
-def to_train_on(ratings: Ratings, items: Items | None) -> Ratings:
-    """The same, or an error for the owner if no rating at all is of an item in the catalogue."""
+def to_train_on(ratings: Ratings, items: Items | None, *, events: bool = False) -> Ratings:
+    """The same, or an error for the owner if no rating at all is of an item in the catalogue.
+
+    Where `events` are not welcome either, an error for a table of them.
+    """
     data = over_catalogue(ratings, items)
+    if data.events and not events:
+        raise DataError(NO_EVENTS)
     require_inside(ratings, items)
     return data
 

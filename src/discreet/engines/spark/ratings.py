@@ -13,6 +13,7 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.data.columns import choose_columns
 from discreet.data.edges import PerItem
+from discreet.data.event_rules import EventRules
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -43,6 +44,13 @@ class SparkRatings:
     """How often each item of the table was rated, whatever the catalogue: secret."""
     pairs_checked: bool = True
     """Whether the table was searched for pairs that occur twice, or is said to have none."""
+    rules: EventRules | None = None
+    """Of events: by which rows became records."""
+
+    @property
+    def events(self) -> bool:
+        """Whether these are events."""
+        return self.rules is not None
 
     def over(self, catalogue: Ids) -> SparkRatings:
         """The same, to be counted over a public catalogue."""
