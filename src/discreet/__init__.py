@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from discreet.publishing.file_ledger import FileLedger as FileLedger
     from discreet.publishing.publish import publish as publish
     from discreet.readers.club import cinema_club as cinema_club
+    from discreet.readers.datasets import load_events as load_events
     from discreet.readers.datasets import load_items as load_items
     from discreet.readers.datasets import load_ratings as load_ratings
     from discreet.readers.tables import read_events as read_events
@@ -82,6 +83,7 @@ _HOMES = {
     "hold_out": "evaluate.splits",
     "inclusion_probability": "privacy.personalise",
     "k_folds": "evaluate.splits",
+    "load_events": "readers.datasets",
     "load_items": "readers.datasets",
     "load_ratings": "readers.datasets",
     "publish": "publishing.publish",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ class Events(Ratings):
     array([0.5, 1. ], dtype=float32)
     """
 
-    rules: EventRules = field(default=EventRules())
+    rules: EventRules = EventRules()
     """By which rows became records: public."""
 
     @classmethod
@@ -102,6 +102,13 @@ def read_table(
     if rules is None:
         return Ratings.from_frame(frame, scale=scale, keep=keep)
     return Events.from_frame(frame, quantity=rules.quantity, repeats=rules.repeats)
+
+
+def of_values(frame: Any, rules: EventRules) -> Events:
+    """Events whose values these rules have made already, a record a row: user, item, rating and,
+    where there is one, epsilon."""
+    made = Events.from_frame(as_polars(frame), {"weight": "rating"}, quantity=Quantity(1))
+    return replace(made, rules=rules)
 
 
 class _Given(NamedTuple):

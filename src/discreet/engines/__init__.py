@@ -7,7 +7,7 @@ from typing import Protocol
 from discreet.data.edges import Table, require_inside
 from discreet.data.items import Items
 from discreet.data.source import RatingsSource
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.kernels.compute import Compute
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
@@ -15,6 +15,7 @@ from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.schemes import SCHEMES, find_scheme
 from discreet.schemes.base import Run, Scheme
+from discreet.schemes.catalogue import NO_EVENTS
 
 
 class SourceTable(RatingsSource, Table, Protocol):
@@ -49,6 +50,12 @@ def require_engine(scheme: Scheme, engine: str) -> None:
         )
 
 
+def require_suited(scheme: Scheme, source: RatingsSource) -> None:
+    """An error for events, if a scheme learns from ratings alone."""
+    if source.events and not scheme.about.events:
+        raise DataError(NO_EVENTS)
+
+
 def fit_release(
     scheme: Releasing,
     source: SourceTable,
@@ -60,6 +67,7 @@ def fit_release(
 ) -> Release:
     """The release that `scheme.fit` would make of the same ratings in memory, bit for bit."""
     require_engine(scheme, "stream")
+    require_suited(scheme, source)
     checked = scheme.checked(spec)
     require_inside(source, scheme.items)
     data = _over(source, scheme.items)

@@ -96,17 +96,23 @@ def read_people(
     *,
     separator: str | None = None,
     encoding: str = "utf-8",
+    events: bool = False,
 ) -> Ratings:
     """Read the ratings of people who are to get recommendations without having been trained on.
 
     The table has the columns item and rating, and user where there are several people; without it,
-    all rows are of one person, called "you". `scale` is that of the release.
+    all rows are of one person, called "you". `scale` is that of the release. Of `events`, the table
+    may have the column item alone.
     """
     source, mapped = _existing(path), columns or {}
-    frame, _, text_ids = _read_ratings(source, Dialect(mapped, separator, encoding))
-    if frame.width > 1 and mapped.get("user", "user") not in frame.columns:
+    dialect = Dialect(mapped, separator, encoding, events=events)
+    frame, _, text_ids = _read_ratings(source, dialect)
+    users = {theirs for theirs, ours in dialect.names.items() if ours == "user"}
+    if (frame.width > 1 or events) and users.isdisjoint(frame.columns):
         frame = frame.with_columns(pl.lit("you").alias("user"))
     try:
+        if events:
+            return Events.from_frame(frame, mapped, text_ids=text_ids)
         return Ratings.from_frame(frame, mapped, scale=scale, text_ids=text_ids)
     except DataError as error:
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None

@@ -24,7 +24,7 @@ from discreet.errors import DataError, require_count
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_UNREADABLE = "epsilon_is_no_number"
+UNREADABLE = "epsilon_is_no_number"
 ROWS = 1_000_000
 """About so many ratings are in a task's memory at a time."""
 T = TypeVar("T")
@@ -51,6 +51,11 @@ class SparkRatings:
     def events(self) -> bool:
         """Whether these are events."""
         return self.rules is not None
+
+    @property
+    def read(self) -> tasks.Read:
+        """How a task makes a table of its part."""
+        return tasks.reader(self.scale, self.rules)
 
     def over(self, catalogue: Ids) -> SparkRatings:
         """The same, to be counted over a public catalogue."""
@@ -108,7 +113,7 @@ class SparkParts(Generic[T]):
         """Every task sends the numbers that are not zero; Spark adds them up by their place."""
         from pyspark.sql import functions as sf
 
-        task = tasks.sums(self.prepare, contribution, self.table.scale)
+        task = tasks.sums(self.prepare, contribution, self.table.read)
         total = np.zeros(int(np.prod(shape)), dtype=np.int64)
         with reported():
             parts = self.table.by_people.mapInArrow(task, "place long, value long")
@@ -126,12 +131,16 @@ def read_ratings(
     unique_pairs: bool = False,
 ) -> SparkRatings:
     """A path that Spark reads: Parquet files and folders, partitioned tables, CSV with a header."""
+    frame = read_frame(session, path)
+    return spark_ratings(frame, columns, scale=scale, unique_pairs=unique_pairs)
+
+
+def read_frame(session: SparkSession, path: str) -> DataFrame:
+    """The same as Spark reads it."""
     with reported():
         if path.endswith(".csv"):
-            frame = session.read.csv(path, header=True)  # ids in a text file are text
-        else:
-            frame = session.read.parquet(path)
-    return spark_ratings(frame, columns, scale=scale, unique_pairs=unique_pairs)
+            return session.read.csv(path, header=True)  # ids in a text file are text
+        return session.read.parquet(path)
 
 
 def spark_ratings(
@@ -154,22 +163,42 @@ def spark_ratings(
     scale = RatingScale.of(scale)
     with reported():
         typed = frame.select(*_typed(frame, chosen))
-    per_item = _checked(typed, scale)
-    count = int(per_item.counts.sum())
-    table = typed.drop(_UNREADABLE)
+    per_item = checked(typed, _problems(typed, scale), "rating")
+    table = typed.drop(UNREADABLE)
     if not unique_pairs:
         _refuse_pairs_that_occur_twice(table)
-    spread = table.sparkSession.sparkContext.defaultParallelism
-    parts = max(spread, -(-count // ROWS)) if partitions is None else partitions
     return SparkRatings(
         table,
         per_item.ids,
         scale,
         "epsilon" in chosen,
-        require_count("partitions", parts),
+        parts_for(table, per_item, partitions),
         per_item,
         pairs_checked=not unique_pairs,
     )
+
+
+def parts_for(table: DataFrame, per_item: PerItem, wanted: int | None) -> int:
+    """Into how many parts people are divided, unless a number is wanted."""
+    if wanted is not None:
+        return require_count("partitions", wanted)
+    spread = table.sparkSession.sparkContext.defaultParallelism
+    return max(spread, -(-int(per_item.counts.sum()) // ROWS))
+
+
+def id_column(frame: DataFrame, ours: str, theirs: str) -> Column:
+    """A column of ids, as integers or text."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types
+
+    kind = frame.schema[theirs].dataType
+    if not isinstance(kind, types.IntegralType | types.StringType):
+        raise DataError(
+            f"{ours} ids must be integers or strings: the column holds "
+            f"{kind.simpleString()}; convert it, or name another column"
+        )
+    text = isinstance(kind, types.StringType)
+    return sf.col(f"`{theirs}`").cast("string" if text else "bigint")
 
 
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
@@ -181,36 +210,29 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
     for ours, theirs in chosen.items():
         kind, column = frame.schema[theirs].dataType, sf.col(f"`{theirs}`")
         if ours in ("user", "item"):
-            if not isinstance(kind, types.IntegralType | types.StringType):
-                raise DataError(
-                    f"{ours} ids must be integers or strings: the column holds "
-                    f"{kind.simpleString()}; convert it, or name another column"
-                )
-            column = column.cast("string" if isinstance(kind, types.StringType) else "bigint")
+            column = id_column(frame, ours, theirs)
         else:
             if not isinstance(kind, types.NumericType | types.StringType):
                 raise DataError(f"{ours} must be a number: the column holds {kind.simpleString()}")
             given, column = column, column.try_cast("double")
             if ours == "epsilon":
                 # A level may be missing; one that cannot be read must not pass for that.
-                typed.append((given.isNotNull() & column.isNull()).alias(_UNREADABLE))
+                typed.append((given.isNotNull() & column.isNull()).alias(UNREADABLE))
         typed.append(column.alias(ours))
     return typed
 
 
-def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, str]]:
-    """What may be wrong with a row, and what to say of it."""
+Problems = dict[str, tuple["Column", str]]
+"""What may be wrong with a row, by a name, and what to say of it."""
+
+
+def common_problems(table: DataFrame) -> Problems:
+    """Of ids and levels."""
     from pyspark.sql import functions as sf
 
-    rating = sf.col("rating")
     found = {
         "no_user": (sf.col("user").isNull(), "user id is missing: fill it in or drop the row"),
         "no_item": (sf.col("item").isNull(), "item id is missing: fill it in or drop the row"),
-        "no_rating": (rating.isNull(), "rating is missing or no number: mend or drop the row"),
-        "outside": (
-            sf.isnan(rating) | (rating < scale.lo) | (rating > scale.hi),
-            f"rating must be within the scale {scale}: declare another scale or mend the row",
-        ),
     }
     if "epsilon" in table.columns:
         epsilon = sf.col("epsilon")
@@ -218,25 +240,37 @@ def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, s
             epsilon.isNotNull() & ~((epsilon > 0) & (epsilon < float("inf"))),
             "epsilon must be finite and > 0",
         )
-        found["no_level"] = (sf.col(_UNREADABLE), "epsilon must be a number, or missing")
+        found["no_level"] = (sf.col(UNREADABLE), "epsilon must be a number, or missing")
     return found
 
 
-def _checked(table: DataFrame, scale: RatingScale) -> PerItem:
-    """How often every item was rated, if every row is in order."""
+def _problems(table: DataFrame, scale: RatingScale) -> Problems:
     from pyspark.sql import functions as sf
 
-    problems = _problems(table, scale)
+    rating = sf.col("rating")
+    return common_problems(table) | {
+        "no_rating": (rating.isNull(), "rating is missing or no number: mend or drop the row"),
+        "outside": (
+            sf.isnan(rating) | (rating < scale.lo) | (rating > scale.hi),
+            f"rating must be within the scale {scale}: declare another scale or mend the row",
+        ),
+    }
+
+
+def checked(table: DataFrame, problems: Problems, value: str) -> PerItem:
+    """How often every item occurs, and the sum of these values of it, if every row is in order."""
+    from pyspark.sql import functions as sf
+
     bad = [
         sf.sum(sf.coalesce(condition, sf.lit(False)).cast("long")).alias(name)
         for name, (condition, _) in problems.items()
     ]
     with reported():
-        totals = sf.count(sf.lit(1)).alias("count"), sf.sum("rating").alias("sum")
+        totals = sf.count(sf.lit(1)).alias("count"), sf.sum(value).alias("sum")
         by_item = table.groupBy("item").agg(*totals, *bad).toArrow()
     found = pl.DataFrame(pl.from_arrow(by_item))
     if found.height == 0:
-        raise DataError("the ratings table is empty: it needs at least one row")
+        raise DataError("the table is empty: it needs at least one row")
     for name, (condition, words) in problems.items():
         if found[name].sum() > 0:
             with reported():
