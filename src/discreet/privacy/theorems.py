@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from discreet.errors import ReleaseError
+from discreet.privacy.wording import of_events
 
 
 class Status(StrEnum):
@@ -59,7 +60,6 @@ _PERSON = (
     "releases computed from D and from D without all of p's records are (epsilon(p), delta)-close, "
     "both ways; epsilon(p) is the smallest level that p gave to any rating."
 )
-_PERSON_EVENTS = _PERSON.replace("any rating", "any event")
 _OVER_TIME = (
     "For every history of the ratings and every pair of user and item, all releases that share the "
     "ledger, together, and those computed as if the pair had never been there are (E, delta)-"
@@ -107,7 +107,7 @@ THEOREMS = {
         Theorem(
             "tally-events", _EVENT + "(epsilon(z), 0)-close, both ways.", "proofs/tally.md#events"
         ),
-        Theorem("tally-events-person", _PERSON_EVENTS, "proofs/tally.md#events"),
+        Theorem("tally-events-person", of_events(_PERSON), "proofs/tally.md#events"),
         Theorem(
             "chorus", _RECORD + "(epsilon(z), delta)-close, both ways.", "proofs/chorus.md#theorem"
         ),
@@ -118,7 +118,7 @@ THEOREMS = {
         Theorem("incremental", _OVER_TIME, "proofs/incremental.md#theorem"),
         Theorem(
             "incremental-events",
-            _OVER_TIME.replace("ratings", "events"),
+            of_events(_OVER_TIME),
             "proofs/incremental.md#theorem",
         ),
         Theorem(

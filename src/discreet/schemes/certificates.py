@@ -14,6 +14,7 @@ from discreet.privacy.promise import INCREMENTAL
 from discreet.privacy.provenance import Catalogue, Provenance
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import THEOREMS, Theorem
+from discreet.privacy.wording import of_events
 from discreet.schemes.base import LedgerState
 
 
@@ -39,6 +40,8 @@ def recorded(
         if data is not None and data.has_levels and not spec.reads_column:
             words = f"{levels.words}, in place of the levels that the table has"
             given["levels"] = replace(levels, words=words)
+        if "events" in given:
+            given["levels"] = replace(levels, words=of_events(given["levels"].words))
         if threshold is not None:
             given["served"] = min(threshold, spec.max_level)
     given["catalogue"] = Catalogue.RATED if items is None else Catalogue.GIVEN
