@@ -56,8 +56,7 @@ class Events(Ratings):
         `columns` maps our names (user, item, weight, epsilon, timestamp) to the table's; usual
         names such as user_id or hours are known. Every event counts 1, or by its weight what
         `quantity` says. Several events of a pair are one record: the largest ("any"), the latest
-        ("last"), or the sum of their weights ("sum"). Its level is the smallest of theirs, but for
-        the latest alone, which has its own.
+        ("last"), or the sum of their weights ("sum"). Its level is the smallest of theirs.
         """
         rules = EventRules(quantity, repeats)
         table = as_polars(frame)
@@ -134,14 +133,6 @@ class _Given(NamedTuple):
             timestamp = timestamps(table[chosen["timestamp"]], where)
         return cls(weight, epsilon, timestamp)
 
-    def taken(self, rows: Integers) -> _Given:
-        """The same of these rows."""
-        return _Given(
-            None if self.weight is None else self.weight[rows],
-            None if self.epsilon is None else self.epsilon[rows],
-            None if self.timestamp is None else self.timestamp[rows],
-        )
-
 
 def _weights(column: pl.Series, quantity: Quantity, where: Where) -> Floats:
     """The quantity of every event, finite and at least zero, or what stands for a missing one."""
@@ -169,20 +160,17 @@ def _one_of_each_pair(
 ) -> tuple[Integers, _Given]:
     """A row of the table for every pair, and what the pair's one record is by the rules.
 
-    Nothing here depends on the order of rows, nor on other pairs: equal events are interchangeable,
-    and weights are added up in ascending order.
+    Nothing here depends on the order of rows, nor on other pairs: of equally late events the larger
+    counts, and weights are added up in ascending order.
     """
     weight, epsilon, timestamp = given
-    keys: list[Array] = [] if epsilon is None else [-epsilon]
-    keys += [] if weight is None else [weight]
+    keys: list[Array] = [] if weight is None else [weight]
     keys += [timestamp] if timestamp is not None and rules.repeats == "last" else []
     order = np.lexsort((*keys, item, user))
     u, i = user[order], item[order]
     first = np.insert((u[1:] != u[:-1]) | (i[1:] != i[:-1]), 0, True)
     starts, last = np.flatnonzero(first), np.flatnonzero(np.append(first[1:], True))
     kept = order[last]
-    if rules.repeats == "last":
-        return kept, given.taken(kept)
     if weight is not None and rules.repeats == "sum":
         weight = np.bincount(np.cumsum(first) - 1, weight[order]).astype(np.float64)
     elif weight is not None:

@@ -149,20 +149,14 @@ def _one_of_each_pair(table: DataFrame, rules: EventRules) -> DataFrame:
     """The pair's one record by the rules: as a table in memory makes it, to the bit."""
     from pyspark.sql import functions as sf
 
-    pairs, has_levels = table.groupBy("user", "item"), "epsilon" in table.columns
-    epsilon = sf.col("epsilon") if has_levels else sf.lit(None).cast("double")
-    if rules.repeats == "last":
-        private = sf.coalesce(-epsilon, sf.lit(float("inf")))  # a blank is taken for the smallest
-        latest = sf.struct("timestamp", "weight", private.alias("private"))
-        kept = sf.struct("weight", epsilon.alias("epsilon"))
-        one = pairs.agg(sf.max_by(kept, latest).alias("kept"))
-        columns = ["user", "item", "kept.weight", *(["kept.epsilon"] if has_levels else [])]
-        return one.select(*columns)
     weight = sf.max("weight")
-    if rules.repeats == "sum":  # in ascending order: the same sum wherever the events lie
+    if rules.repeats == "last":
+        weight = sf.max_by("weight", sf.struct("timestamp", "weight"))
+    elif rules.repeats == "sum":  # in ascending order: the same sum wherever the events lie
         ascending = sf.array_sort(sf.collect_list("weight"))
         weight = sf.aggregate(ascending, sf.lit(0.0), lambda total, w: total + w)
-    if not has_levels:
+    pairs = table.groupBy("user", "item")
+    if "epsilon" not in table.columns:
         return pairs.agg(weight.alias("weight"))
     _refuse_levels_and_blanks(table)
     return pairs.agg(weight.alias("weight"), sf.min("epsilon").alias("epsilon"))
