@@ -9,8 +9,14 @@ from discreet.audit.breaking import all_noise_times, broken
 from discreet.audit.game import Game
 from discreet.audit.heard import CopiedRuns
 from discreet.audit.neighbours import Pair, events, four_people, whole_person
-from discreet.audit.over_time import SHARE
-from discreet.audit.routes import ThroughEvents, ThroughLedger, ThroughStream
+from discreet.audit.over_time import SHARE, SMALL_SHARE
+from discreet.audit.routes import (
+    ThroughDatabase,
+    ThroughEvents,
+    ThroughLedger,
+    ThroughStream,
+    database_missing,
+)
 from discreet.audit.tally import tally_game
 from discreet.schemes.tally import Tally
 
@@ -67,6 +73,13 @@ def published_game(t: float = 1.0) -> Game:
     return replace(found, claimed=t, share=SHARE)
 
 
+def database_game() -> Game:
+    """Three publications from a database of events."""
+    runs = CopiedRuns(ThroughDatabase(3, 1.0), _at_one())
+    found = _heard("events, from a database", "event at t, 3 publications", runs)
+    return replace(found, share=SMALL_SHARE)
+
+
 def quiet(t: float, unit: str = "event", personalisation: str = "weigh") -> Game:
     """Counts with their noise times 0.8."""
     whole = unit == "person"
@@ -77,7 +90,8 @@ def quiet(t: float, unit: str = "event", personalisation: str = "weigh") -> Game
 
 
 def every_game() -> list[Game]:
-    """All of them but what is broken."""
+    """All of them but what is broken; through a database where what that needs is installed."""
+    databases = [database_game()] if database_missing() is None else []
     return [
         *games(),
         *games(unit="person"),
@@ -85,6 +99,7 @@ def every_game() -> list[Game]:
         repeated_game(),
         streamed_game(),
         published_game(),
+        *databases,
     ]
 
 

@@ -153,7 +153,7 @@ class ThroughDatabase:
 
         # Texts in the order of the numbers.
         named = Ids(pl.Series("item", [f"{k:09d}" for k in range(len(table.items))]))
-        wanted = {"levels": (self.level,), "delta": self.delta}
+        wanted = {"levels": (self.level,), "delta": self.delta, "events": table.events}
         with tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder:
             database = Database(Path(folder) / "ratings.db")
             try:

@@ -77,13 +77,15 @@ class Quantity:
         """
         shape, *numbers = text.split(":")
         try:
-            cap, missing = map(float, numbers) if len(numbers) == 2 else (float(*numbers), None)
-        except (TypeError, ValueError):
+            cap, *missing = map(float, numbers)
+            if len(missing) > 1:
+                raise ValueError("one number too many")
+        except ValueError:
             raise ParameterError(
                 "a quantity is SHAPE:CAP, such as linear:10 or log:10, or SHAPE:CAP:MISSING with "
                 f"what stands for a missing one: got {text!r}"
             ) from None
-        return cls(cap, shape, missing)
+        return cls(cap, shape, missing[0] if missing else None)
 
     def values(self, weights: Array | Sequence[float]) -> Floats:
         """The value of every event, from its quantity."""
