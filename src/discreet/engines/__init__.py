@@ -7,7 +7,7 @@ from typing import Protocol
 from discreet.data.edges import Table, require_inside
 from discreet.data.items import Items
 from discreet.data.source import RatingsSource
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 from discreet.kernels.compute import Compute
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
@@ -15,7 +15,7 @@ from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.schemes import SCHEMES, find_scheme
 from discreet.schemes.base import Run, Scheme
-from discreet.schemes.catalogue import NO_EVENTS
+from discreet.schemes.catalogue import refuse_events
 
 
 class SourceTable(RatingsSource, Table, Protocol):
@@ -53,7 +53,7 @@ def require_engine(scheme: Scheme, engine: str) -> None:
 def require_suited(scheme: Scheme, source: RatingsSource) -> None:
     """An error for events, if a scheme learns from ratings alone."""
     if source.events and not scheme.about.events:
-        raise DataError(NO_EVENTS)
+        refuse_events()
 
 
 def fit_release(

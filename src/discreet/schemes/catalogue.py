@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from discreet.data.edges import require_inside
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import DataError
+from discreet.schemes import SCHEMES, find_scheme
 
-NO_EVENTS = (
-    "this scheme learns from ratings, and an event has none: events go with Tally (--scheme tally)"
-)
+
+def refuse_events() -> NoReturn:
+    """What to say of events to a scheme that learns from ratings."""
+    fitting = [name for name in SCHEMES if find_scheme(name).about.events]
+    raise DataError(
+        "this scheme learns from ratings, and an event has none: events go with --scheme "
+        f"{' or '.join(fitting)}"
+    )
 
 
 def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
@@ -35,7 +43,7 @@ def to_train_on(ratings: Ratings, items: Items | None, *, events: bool = False) 
     """
     data = over_catalogue(ratings, items)
     if data.events and not events:
-        raise DataError(NO_EVENTS)
+        refuse_events()
     require_inside(ratings, items)
     return data
 

@@ -12,7 +12,7 @@ from discreet.data.features import Features, encode
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
-from discreet.errors import DataError, ParameterError, require_choice, require_positive
+from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.noise import Randomness
@@ -23,7 +23,7 @@ from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import About, Option, Run, option
-from discreet.schemes.catalogue import NO_EVENTS, over_catalogue, public_items, to_train_on
+from discreet.schemes.catalogue import over_catalogue, public_items, refuse_events, to_train_on
 from discreet.schemes.certificates import recorded
 from discreet.schemes.design import Directions, design
 from discreet.schemes.effects import Effects, estimate
@@ -112,7 +112,7 @@ class VotingScheme(ABC):
         if not data.events:
             return
         if not self.about.events:
-            raise DataError(NO_EVENTS)
+            refuse_events()
         if self.neighbours == Neighbours.REPLACE:
             raise ParameterError(
                 "REPLACE takes for public who chose what, and of an event nothing else is secret: "

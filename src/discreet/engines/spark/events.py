@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 from discreet.data.event_rules import EventRules, Quantity
 from discreet.data.events import SCALE
-from discreet.engines.spark.ratings import (
+from discreet.engines.spark.checks import (
     UNREADABLE,
     Problems,
-    SparkRatings,
     checked,
     common_problems,
     id_column,
-    parts_for,
-    read_frame,
 )
+from discreet.engines.spark.ratings import SparkRatings, parts_for, read_frame
 from discreet.engines.spark.session import reported, require_pyspark
 from discreet.errors import DataError
 

@@ -18,13 +18,19 @@ from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.engines.spark import tasks
+from discreet.engines.spark.checks import (
+    UNREADABLE,
+    Problems,
+    checked,
+    common_problems,
+    id_column,
+)
 from discreet.engines.spark.session import reported, require_pyspark
 from discreet.errors import DataError, require_count
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-UNREADABLE = "epsilon_is_no_number"
 ROWS = 1_000_000
 """About so many ratings are in a task's memory at a time."""
 T = TypeVar("T")
@@ -186,21 +192,6 @@ def parts_for(table: DataFrame, per_item: PerItem, wanted: int | None) -> int:
     return max(spread, -(-int(per_item.counts.sum()) // ROWS))
 
 
-def id_column(frame: DataFrame, ours: str, theirs: str) -> Column:
-    """A column of ids, as integers or text."""
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types
-
-    kind = frame.schema[theirs].dataType
-    if not isinstance(kind, types.IntegralType | types.StringType):
-        raise DataError(
-            f"{ours} ids must be integers or strings: the column holds "
-            f"{kind.simpleString()}; convert it, or name another column"
-        )
-    text = isinstance(kind, types.StringType)
-    return sf.col(f"`{theirs}`").cast("string" if text else "bigint")
-
-
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
     """Our columns in our types: ids as integers or text, numbers as doubles."""
     from pyspark.sql import functions as sf
@@ -222,28 +213,6 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
     return typed
 
 
-Problems = dict[str, tuple["Column", str]]
-"""What may be wrong with a row, by a name, and what to say of it."""
-
-
-def common_problems(table: DataFrame) -> Problems:
-    """Of ids and levels."""
-    from pyspark.sql import functions as sf
-
-    found = {
-        "no_user": (sf.col("user").isNull(), "user id is missing: fill it in or drop the row"),
-        "no_item": (sf.col("item").isNull(), "item id is missing: fill it in or drop the row"),
-    }
-    if "epsilon" in table.columns:
-        epsilon = sf.col("epsilon")
-        found["level"] = (
-            epsilon.isNotNull() & ~((epsilon > 0) & (epsilon < float("inf"))),
-            "epsilon must be finite and > 0",
-        )
-        found["no_level"] = (sf.col(UNREADABLE), "epsilon must be a number, or missing")
-    return found
-
-
 def _problems(table: DataFrame, scale: RatingScale) -> Problems:
     from pyspark.sql import functions as sf
 
@@ -255,29 +224,6 @@ def _problems(table: DataFrame, scale: RatingScale) -> Problems:
             f"rating must be within the scale {scale}: declare another scale or mend the row",
         ),
     }
-
-
-def checked(table: DataFrame, problems: Problems, value: str) -> PerItem:
-    """How often every item occurs, and the sum of these values of it, if every row is in order."""
-    from pyspark.sql import functions as sf
-
-    bad = [
-        sf.sum(sf.coalesce(condition, sf.lit(False)).cast("long")).alias(name)
-        for name, (condition, _) in problems.items()
-    ]
-    with reported():
-        totals = sf.count(sf.lit(1)).alias("count"), sf.sum(value).alias("sum")
-        by_item = table.groupBy("item").agg(*totals, *bad).toArrow()
-    found = pl.DataFrame(pl.from_arrow(by_item))
-    if found.height == 0:
-        raise DataError("the table is empty: it needs at least one row")
-    for name, (condition, words) in problems.items():
-        if found[name].sum() > 0:
-            with reported():
-                row = table.filter(condition).first()
-            where = "" if row is None else f" (user {row['user']!r}, item {row['item']!r})"
-            raise DataError(f"{words}{where}")
-    return PerItem.of(found)
 
 
 def _refuse_pairs_that_occur_twice(table: DataFrame) -> None:
