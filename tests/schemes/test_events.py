@@ -238,13 +238,16 @@ def test_a_ledger_counts_a_pair_once_and_adds_no_ratings(
         assert (release.tallies.in_favour == once.tallies.in_favour).all()
     assert again.certificate.theorem.name == "incremental-events"
     assert "events" in again.certificate.statement
+    told = " ".join([*again.certificate.assumptions, again.certificate.about_sums])
+    assert "rating" not in told.lower()
+    assert "an event's budget" in told
     np.testing.assert_allclose(again.tallies.noise_variance, 2 * once.tallies.noise_variance)  # type: ignore[union-attr]
     other = replace(events, rules=EventRules())
     assert again.certificate.provenance.events == events.rules.words
-    told = put(other).certificate.provenance.events
-    assert told is not None
-    assert other.rules.words in told
-    assert events.rules.words in told
+    rules = put(other).certificate.provenance.events
+    assert rules is not None
+    assert other.rules.words in rules
+    assert events.rules.words in rules
     unit = Ratings.from_frame(small.to_frame().with_columns(rating=pl.lit(1.0)), scale=(0, 1))
     with pytest.raises(LedgerError, match="of events"):
         put(unit)

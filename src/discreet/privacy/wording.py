@@ -6,8 +6,10 @@ import re
 
 _OF_EVENTS = {
     "rating scale": "rules of events",
+    "a rating": "an event",
     "rated items": "chosen items",
     "rated what": "chose what",
+    "Ratings": "Events",
     "ratings": "events",
     "rating": "event",
     "rates": "chooses",
