@@ -36,7 +36,9 @@ _TALLIES = ("_against", "_in_favour", "_noise_variance")
 
 def write_files(release: Release) -> dict[str, bytes]:
     """What a release folder holds, by name."""
-    columns = {_EFFECT: release.item_effects, _FACTORS: release.item_factors}
+    columns = {_EFFECT: release.item_effects}
+    if release.item_factors.shape[1]:  # Arrow files hold no arrays of no numbers
+        columns[_FACTORS] = release.item_factors
     columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(release.families.values())}
     if release.tallies is not None:
         columns |= {name: getattr(release.tallies, name[1:]) for name in _TALLIES}
@@ -54,6 +56,7 @@ def write_files(release: Release) -> dict[str, bytes]:
         "prior": [float(p) for p in release.prior],
         "factor_names": list(release.factor_names),
         "families": list(release.families),
+        "events": release.events,
         "shared_noise": None if release.tallies is None else release.tallies.shared_noise,
         "fold_in": {
             "ridge": release.fold_in.ridge,
@@ -77,7 +80,8 @@ def read_fields(files: Mapping[str, bytes]) -> dict[str, Any]:
         )
     model = _model(files[MODEL])
     families, shared_noise = model.pop("families"), model.pop("shared_noise")
-    known = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched)
+    vouched, events = certificate.provenance.vouched, model.pop("events")
+    known = _items(files[ITEMS], families, shared_noise, vouched, events=events)
     return {**model, **known, "certificate": _with_columns(certificate, known["items"])}
 
 
@@ -121,6 +125,7 @@ def _model(raw: bytes) -> dict[str, Any]:
             "factor_names": tuple(str(name) for name in model["factor_names"]),
             "families": [str(name) for name in model["families"]],
             "shared_noise": model["shared_noise"],
+            "events": bool(model.get("events", False)),  # earlier versions knew ratings alone
             "fold_in": FoldIn(
                 float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
             ),
@@ -132,12 +137,19 @@ def _model(raw: bytes) -> dict[str, Any]:
 
 
 def _items(
-    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
+    raw: bytes,
+    family_names: list[str],
+    shared_noise: bool | None,
+    vouched: tuple[str, ...],
+    *,
+    events: bool,
 ) -> dict[str, Any]:
     try:
         table = pl.read_ipc(io.BytesIO(raw))
         effects = table[_EFFECT].cast(pl.Float64).to_numpy()
-        factors = table[_FACTORS].to_numpy()
+        factors = np.zeros((table.height, 0))
+        if _FACTORS in table.columns:
+            factors = table[_FACTORS].to_numpy()
         families = {
             name: table[f"{_FAMILY}{k}"].cast(pl.Int32).to_numpy()
             for k, name in enumerate(family_names)
@@ -146,7 +158,7 @@ def _items(
         if shared_noise is not None:
             against, in_favour = (table[n].cast(pl.Int64).to_numpy() for n in _TALLIES[:2])
             variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
-            tallies = Tallies(against, in_favour, variance, bool(shared_noise))
+            tallies = Tallies(against, in_favour, variance, bool(shared_noise), events)
         # Earlier versions did not say how much they know of an item.
         doubts = table[_DOUBT].cast(pl.Float64).to_numpy() if _DOUBT in table.columns else None
         public = [name for name in table.columns if not name.startswith("_")]
