@@ -36,6 +36,7 @@ from discreet.release.certainty import (
     standard_errors,
     unknown_error,
 )
+from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.durable import make_room, put_in_place, stage
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
 from discreet.release.own import read_own
@@ -77,6 +78,8 @@ class Release:
     """The noisy tallies behind mean and effects: what the next batch is added to."""
     item_doubts: Array | None = None
     """The variance of what is unknown of each item's effect, in squared rating units."""
+    choices: ChoiceFactors | None = None
+    """Hidden directions of who chose what, where they were learned."""
 
     def __post_init__(self) -> None:
         count, d = len(self.items), self.item_factors.shape[-1]
@@ -97,6 +100,8 @@ class Release:
         doubts = self.item_doubts
         if doubts is not None and (doubts.shape != (count,) or not (doubts >= 0).all()):
             raise ReleaseError(f"{count} items need as many doubts, none below zero")
+        if self.choices is not None:
+            self.choices.check(count)
         for name in ("item_effects", "item_factors", "prior", "item_doubts"):
             values = getattr(self, name)
             if values is not None and not np.isfinite(values).all():
