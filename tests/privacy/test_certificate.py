@@ -1,5 +1,6 @@
 """A certificate is derived from what happened: every fact that bears on the promise is in it."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -140,6 +141,15 @@ def test_a_certificate_comes_back_from_json(scheme: Any, spec: Any, small: Ratin
     certificate = scheme.fit(small, spec).release.certificate
     assert encoding.read(encoding.write(certificate)) == certificate
     assert THEOREMS[certificate.theorem.name] is certificate.theorem
+
+
+def test_a_certificate_from_before_there_were_events_is_of_ratings() -> None:
+    raw = json.loads(encoding.write(Certificate(TALLY)))
+    assert raw["provenance"].pop("events", 0) is None
+    assert encoding.read(json.dumps(raw)) == Certificate(TALLY)
+    raw["provenance"]["events_of"] = None
+    with pytest.raises(dc.DiscreetError, match="unknown fields: events_of"):
+        encoding.read(json.dumps(raw))
 
 
 def test_a_history_comes_back_from_json() -> None:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from discreet.audit import (
+    broken_events,
     broken_noise,
     broken_rounds,
     broken_votes,
     chorus,
+    events,
     over_time,
     replays,
     tally,
@@ -52,6 +54,10 @@ _PERSON_ROUNDS = partial(chorus.placed_game, "at", unit="person")
 
 def _counted(place: int, unit: str = "rating") -> Game:
     return tally.games(unit=unit)[place]
+
+
+def _person_events() -> Game:
+    return events.games(unit="person")[1]
 
 
 def _coins() -> Game:
@@ -114,6 +120,10 @@ MUTANTS: tuple[Mutant, ...] = (
         broken_votes.coins_until_heads,
         partial(over_time.sampled_game, share=1.0),
     ),
+    Mutant("a value beyond 1 counts more", broken_events.unclipped, events.large_game, usual=True),
+    Mutant("a pair's events count twice", broken_events.repeats_counted, events.repeated_game),
+    Mutant("person's events undivided", broken_votes.undivided, _person_events),
+    Mutant("forgetful ledger, events", broken_votes.forgetful_ledger, events.published_game),
     Mutant("forgetful database", broken_votes.forgetful_database, over_time.database_game),
     Mutant(
         "missing rho", broken_rounds.no_margin, _ROUNDS, caught_by="tests/audit/test_mutants.py"

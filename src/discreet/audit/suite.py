@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from discreet.audit import chorus, fits, over_time, paper, replays, tally
+from discreet.audit import chorus, events, fits, over_time, paper, replays, tally
 from discreet.audit.game import Finding, Game, play_game
 from discreet.audit.mutants import MUTANTS, mutant_games
 from discreet.audit.neighbours import four_people
@@ -37,6 +37,7 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
         *tally.games(unit="person"),
         *(tally.searched_game(unit=unit) for unit in ("rating", "person")),
         tally.replaced_game(1.0),
+        *events.every_game(),
         *chorus.games(),
         *chorus.games(unit="person"),
         chorus.shared_game(),
@@ -73,6 +74,11 @@ def _tally_games(certificate: Certificate) -> list[Game]:
     t, unit, how = _threshold(certificate), certificate.unit, certificate.personalisation
     if certificate.neighbours == Neighbours.REPLACE:
         return [tally.replaced_game(t), tally.replaced_game(t, quiet=True)]
+    if certificate.provenance.events is not None:
+        found = events.games(t, how, unit)
+        if certificate.variant == INCREMENTAL:
+            found.append(events.published_game(t))
+        return [*found, events.quiet(t, unit, how)]
     found = tally.games(t, how, unit)
     if certificate.variant == INCREMENTAL:
         found.append(over_time.tally_game(t) if how == "weigh" else over_time.sampled_game(t))

@@ -52,6 +52,9 @@ def evaluate(
     columns: o.ColumnsOption = None,
     scale: o.ScaleOption = None,
     keep: o.KeepOption = None,
+    events: o.EventsOption = False,
+    quantity: o.QuantityOption = None,
+    repeats: o.RepeatsOption = None,
     separator: o.SeparatorOption = None,
     encoding: o.EncodingOption = "utf-8",
     seed: Annotated[int, typer.Option(help="Seed of splits and noise.")] = 0,
@@ -63,7 +66,7 @@ def evaluate(
     ] = None,
     given: Given,
 ) -> None:
-    """Measure the error of one or more schemes on held-out ratings.
+    """Measure the error of one or more schemes on held-out ratings; of events, their lists.
 
     The results depend on the ratings and are for their owner.
 
@@ -72,14 +75,16 @@ def evaluate(
       discreet evaluate club --scheme tally --scheme pdp-pmf --scheme pmf --privacy groups
       discreet evaluate ml-1m --scheme pdp-pmf --privacy groups --folds 10
       discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06 --top 10
+      discreet evaluate steam-events --events --items steam-events --privacy uniform:1
     """
     import polars as pl
 
-    from discreet.evaluate.crossval import cross_validate
+    from discreet.evaluate.crossval import cross_validate, headings
 
     if out is not None:
         parse.output_file(out)
-    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    rules = parse.rules(events, quantity, repeats, scale, keep)
+    data = parse.read(ratings, columns, scale, keep, separator, encoding, rules)
     catalogue = parse.read_items(items, public_column, encoding)
     show.tables(data, catalogue)
     spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
@@ -101,7 +106,7 @@ def evaluate(
             )
         label = _label(name, chosen)
         results.append(frame.insert_column(0, pl.lit(label).alias("scheme")))
-    _print(results, f"{ratings}, {how}", top)
+    _print(results, f"{ratings}, {how}", headings(top, events=events))
     if out is not None:
         show.save_table(pl.concat(results), out)
         typer.echo(f"All rows written to {out}")
@@ -130,22 +135,20 @@ def _splits(
     return [s.hold_out(data, share, seed=seed)], f"{share:.0%} held out"
 
 
-def _print(results: list[pl.DataFrame], title: str, top: int | None) -> None:
-    from discreet.evaluate.crossval import headings
-
+def _print(results: list[pl.DataFrame], title: str, words: dict[str, str]) -> None:
     console = show.console()
-    words = headings(top)
     names = list(words)
     rows = []
     for frame in results:
         means = frame.select(names).mean().row(0)
-        spread = frame["rmse"].std()
+        main = "rmse" if "rmse" in names else names[0]
+        spread = frame[main].std()
         numbers = [
             f"{v:.4f}" if c != "fit_seconds" else f"{v:.2f}"
             for c, v in zip(names, means, strict=True)
         ]
         if frame.height > 1 and isinstance(spread, float):
-            numbers[names.index("rmse")] += f" ± {spread:.4f}"
+            numbers[names.index(main)] += f" ± {spread:.4f}"
         rows.append([frame["scheme"][0], show.status_markup(frame["mechanism"][0]), *numbers])
     console.print(show.table(title, ["scheme", "mechanism", *words.values()], rows, right=2))
     console.print(

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import parse, show
-from discreet.errors import DiscreetError, MissingExtraError
+from discreet.errors import DiscreetError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.database.connection import Database
@@ -130,6 +130,9 @@ def ratings(
     opened, declared = opened_database(database)
     from discreet.operate.imports import add_ratings
     from discreet.readers.tables import read_ratings
+
+    if declared.events:
+        raise ParameterError("this database holds events: import them with operate events")
 
     data = read_ratings(
         table,

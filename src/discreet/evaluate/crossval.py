@@ -21,6 +21,9 @@ from discreet.progress import Progress, silent
 from discreet.schemes.base import Scheme
 from discreet.schemes.model import FactorModel
 
+USUAL_TOP = 10
+"""How long lists of events are, unless another length is asked for."""
+
 
 def evaluate_split(
     scheme: Scheme,
@@ -37,13 +40,18 @@ def evaluate_split(
     """Fit on the training part and measure on the test part: a row of `cross_validate`.
 
     With `top`, also the metrics of `metrics.RANKINGS` for lists of so many items; a test rating
-    counts as relevant from `relevant` on (default: three quarters up the scale, 4 of 1..5).
+    counts as relevant from `relevant` on (default: three quarters up the scale, 4 of 1..5). Of
+    events there are these alone, and all that were held out are relevant.
     """
     began = time.perf_counter()
     model = scheme.fit(split.train, spec, seed=seed, compute=compute, progress=progress)
     seconds = time.perf_counter() - began
-    predicted = model.predict_ratings(split.test, clip=clip)
-    row: dict[str, Any] = metrics.summary(predicted, split.test.rating)
+    row: dict[str, Any] = {}
+    if split.train.events:  # nobody rated anything: lists alone can be judged
+        top, relevant = top or USUAL_TOP, 0.0
+    else:
+        predicted = model.predict_ratings(split.test, clip=clip)
+        row = metrics.summary(predicted, split.test.rating)
     if top is not None:
         row |= _ranking(model, split.test, require_count("top", top), relevant)
     promised = model.release.certificate
@@ -54,9 +62,12 @@ def evaluate_split(
     }
 
 
-def headings(top: int | None = None) -> dict[str, str]:
+def headings(top: int | None = None, *, events: bool = False) -> dict[str, str]:
     """What to write above each figure of `cross_validate`, by the name of its column, in order."""
-    return metrics.headings(top) | {"fit_seconds": "fit s"}
+    words = metrics.headings(top or USUAL_TOP if events else top)
+    if events:
+        words = {name: heading for name, heading in words.items() if "@" in name}
+    return words | {"fit_seconds": "fit s"}
 
 
 def cross_validate(

@@ -45,9 +45,12 @@ def assess(
 def errors_by_level(
     snapshot: Snapshot, declared: Declaration, release: Release
 ) -> dict[str, Any] | None:
-    """Test errors with a tenth of the ratings hidden: at everybody's own level, at one for all."""
+    """Test errors with a tenth of the ratings hidden: at everybody's own level, at one for all.
+
+    Of events there are none: nobody rated anything.
+    """
     data = snapshot.ratings
-    if len(data) < LEAST_RATINGS:
+    if len(data) < LEAST_RATINGS or data.events:
         return None
     if len(data.users) > MOST_PEOPLE:
         data = data.of_some_people(MOST_PEOPLE)

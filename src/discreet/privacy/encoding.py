@@ -155,13 +155,22 @@ def _or_none(of: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else of(value)
 
 
-def _record(kind: Callable[..., Any], shape: Mapping[str, Callable[[Any], Any]]) -> Any:
+def _record(
+    kind: Callable[..., Any],
+    shape: Mapping[str, Callable[[Any], Any]],
+    later: Mapping[str, Callable[[Any], Any]] | None = None,
+) -> Any:
+    """What reads an object with these fields, and those that certificates have had since then."""
+    known = {**shape, **(later or {})}
+
     def read_record(raw: Any) -> Any:
         if not isinstance(raw, dict):
             raise ValueError(f"an object is wanted: got {raw!r}")
-        _require(raw, tuple(shape))
+        _require(raw, tuple(name for name in known if name in shape or name in raw))
         values = {}
-        for name, of in shape.items():
+        for name, of in known.items():
+            if name not in raw:
+                continue
             try:
                 values[name] = of(raw[name])
             except (TypeError, ValueError) as error:
@@ -236,6 +245,7 @@ _provenance = _record(
         ),
         "recorded": _flag,
     },
+    later={"events": _or_none(_word)},
 )
 
 _FIRST_FORMAT = (

@@ -40,6 +40,8 @@ class About:
     """Whether its releases add up within lifetime budgets: then it is `Publishing`."""
     reads_items: bool = False
     """Whether it learns from an item table's columns, not only its list of items."""
+    events: bool = False
+    """Whether it learns from events as well, which have no ratings."""
     audited: tuple[Mapping[str, Any], ...] = ({},)
     """Parameter sets that an audit attacks, through the public `fit` on tables of a few people."""
 

@@ -23,7 +23,7 @@ from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import About, Option, Run, option
-from discreet.schemes.catalogue import over_catalogue, public_items, to_train_on
+from discreet.schemes.catalogue import over_catalogue, public_items, refuse_events, to_train_on
 from discreet.schemes.certificates import recorded
 from discreet.schemes.design import Directions, design
 from discreet.schemes.effects import Effects, estimate
@@ -79,7 +79,7 @@ class VotingScheme(ABC):
     ) -> FactorModel:
         """Make a release of the ratings; without a specification, by the table's epsilon column."""
         spec = self.checked(spec)
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(ratings, self.items, events=self.about.events)
         # A rating's level is its own; a person's may be on a record that is dropped.
         whole = ratings.over(data.items) if self.unit == "person" else data
         release = self.release(whole, spec, Run(Randomness(seed), compute, progress))
@@ -111,6 +111,18 @@ class VotingScheme(ABC):
             )
         return require_spec(spec or PrivacySpec.column())
 
+    def require_suited(self, data: RatingsSource) -> None:
+        """An error for events where nothing is learned of them, or nothing would be secret."""
+        if not data.events:
+            return
+        if not self.about.events:
+            refuse_events()
+        if self.neighbours == Neighbours.REPLACE:
+            raise ParameterError(
+                "REPLACE takes for public who chose what, and of an event nothing else is secret: "
+                "use add/remove neighbours"
+            )
+
     def require_publishable(self) -> None:
         """An error unless the theorem for releases over time covers it: proofs/incremental.md."""
         if self.neighbours != Neighbours.ADD_REMOVE or self.unit != "rating":
@@ -131,7 +143,7 @@ class VotingScheme(ABC):
 
         The theorem goes by what is protected, and by the neighbours.
         """
-        theorem = self.theorem
+        theorem = f"{self.theorem}-events" if data.events else self.theorem
         if self.unit == "person":
             theorem += "-person"
         elif self.neighbours == Neighbours.REPLACE:
@@ -145,7 +157,7 @@ class VotingScheme(ABC):
             randomness=randomness,
             scheme=self.about.name,
             variant="whole table",
-            unit=self.unit,
+            unit="event" if data.events and self.unit == "rating" else self.unit,
             neighbours=self.neighbours,
             **facts,
         )
@@ -170,6 +182,24 @@ class VotingScheme(ABC):
         threads = run.compute.threads
         effects = estimate(tallies, data.scale, features, ratio, threads)
         return Known(tallies, features, effects)
+
+    def build_event_release(
+        self, tallies: Tallies, data: RatingsSource, certificate: Certificate
+    ) -> Release:
+        """The release of noisy counts: of events there is no mean, and no effect of an item."""
+        count, features = len(tallies), encode(self.items, len(tallies), self.families)
+        return Release(
+            items=public_items(data, self.items),
+            mean=0.0,
+            item_effects=np.zeros(count),
+            item_factors=np.zeros((count, 0)),
+            prior=np.zeros(0),
+            fold_in=FoldIn(0.0),
+            scale=data.scale,
+            certificate=certificate,
+            families=features.families,
+            tallies=tallies,
+        )
 
     def build_release(
         self,

@@ -99,6 +99,7 @@ class Chorus(VotingScheme):
 
     def release(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Release:
         """Probe, tally, and run the rounds."""
+        self.require_suited(data)
         if self.publications != 1:
             raise ParameterError(
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
@@ -130,6 +131,7 @@ class Chorus(VotingScheme):
     ) -> Batch:
         """One publication: every record with what its pair has left, at most its part of it."""
         self.require_publishable()
+        self.require_suited(data)
         budgets = self.allowances(data, spec, state.spends)
         learned = self._learn(data, spec, lambda _: budgets, run, state.before)
         parts = {"publications": self.publications, "delta": self.delta}
