@@ -131,10 +131,11 @@ def _splits(
 
 
 def _print(results: list[pl.DataFrame], title: str, top: int | None) -> None:
-    from discreet.evaluate.crossval import headings
+    from discreet.evaluate import lists, metrics
 
     console = show.console()
-    words = headings(top)
+    words = metrics.headings() | ({} if top is None else lists.headings(top))
+    words["fit_seconds"] = "fit s"
     names = list(words)
     rows = []
     for frame in results:

@@ -1,4 +1,4 @@
-"""Splits: ratings to train on and ratings to test on, at random, in folds, or by time.
+"""Splits: ratings to train on and to test on, at random, in folds, by time, or everybody's last.
 
 Both parts keep the numbers of the table's people and items.
 """
@@ -79,6 +79,31 @@ def by_time(ratings: Ratings, fraction: float = 0.1) -> Split:
     count = _test_count(ratings, fraction)
     order = np.argsort(ratings.timestamp, kind="stable")
     return _split(ratings, order[len(order) - count :])
+
+
+def leave_last_out(ratings: Ratings, count: int = 1, *, seed: int = 0) -> Split:
+    """Hold out everybody's latest `count` records: a person's past predicts what comes next.
+
+    Somebody with no more than `count` records keeps them all for training. Of records at the same
+    time the seed decides which came last, so that no item is favoured by its number.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"user": [1, 1, 2], "item": [1, 2, 1], "rating": [5, 4, 3]})
+    >>> leave_last_out(Ratings.from_frame(frame.with_columns(timestamp=pl.Series([20, 10, 5]))))[1]
+    Ratings(1 ratings of 2 users on 2 items, scale 1..5)
+    """
+    require_count("count", count)
+    if ratings.timestamp is None:
+        raise DataError("leaving the last out needs a timestamp column: map one, or use hold_out")
+    chance = np.random.default_rng(seed).random(len(ratings))
+    order = np.lexsort((chance, ratings.timestamp, ratings.user))
+    # In this order a person's records still are ptr[i]..ptr[i+1], the latest at the end.
+    left = np.repeat(ratings.ptr[1:], np.diff(ratings.ptr)) - np.arange(len(ratings))
+    enough = np.repeat(np.diff(ratings.ptr) > count, np.diff(ratings.ptr))
+    last = order[(left <= count) & enough]
+    if len(last) == 0:
+        raise DataError(f"nobody has more than {count} records: there is nothing to leave out")
+    return _split(ratings, last)
 
 
 def _test_count(ratings: Ratings, fraction: float) -> int:
