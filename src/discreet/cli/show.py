@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.data.column_use import Use
     from discreet.data.edges import Table as RatingsTable
     from discreet.data.items import Items
-    from discreet.experiments.cells import Source
+    from discreet.experiments.source import Source
     from discreet.privacy.certificate import Certificate
     from discreet.progress import Progress
     from discreet.release.release import Release

@@ -68,11 +68,13 @@ def evaluate_split(
         row = metrics.summary(predicted, split.test.rating) | row
     if lists is not None and isinstance(model, Recommends):
         row |= judge_lists(model, split, scheme.items, lists)
-    status = mechanism = NOT_PRIVATE
-    if scheme.about.private:
-        promised = model.release.certificate
-        status, mechanism = promised.summary, str(promised.without_seed)
-    return row | {"status": status, "mechanism": mechanism}
+    status = model.release.certificate.summary if scheme.about.private else NOT_PRIVATE
+    return row | {"status": status, "mechanism": mechanism_of(scheme, model)}
+
+
+def mechanism_of(scheme: Method, model: Any) -> str:
+    """The status of a fit, had it not been seeded."""
+    return str(model.release.certificate.without_seed) if scheme.about.private else NOT_PRIVATE
 
 
 def cross_validate(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.ratings import Ratings
-from discreet.errors import DataError, ParameterError, require_count
+from discreet.errors import DataError, ParameterError, require_choice, require_count
 
 
 class Split(NamedTuple):
@@ -104,6 +104,30 @@ def leave_last_out(ratings: Ratings, count: int = 1, *, seed: int = 0) -> Split:
     if len(last) == 0:
         raise DataError(f"nobody has more than {count} records: there is nothing to leave out")
     return _split(ratings, last)
+
+
+SPLITS = ("random", "time", "last")
+"""How records can be held out: in folds, the latest share of all, or everybody's last."""
+
+
+def split_of(
+    ratings: Ratings, how: str, fold: int = 0, folds: int = 1, *, seed: int = 0, share: float = 0.1
+) -> Split:
+    """One split by its name: a fold, or a share where there is one fold.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"user": [1, 1, 2, 2], "item": [1, 2, 1, 2], "rating": [5, 4, 3, 2]})
+    >>> len(split_of(Ratings.from_frame(frame), "random", 0, 2).test)
+    2
+    """
+    require_choice("split", how, SPLITS)
+    if how == "last":
+        return leave_last_out(ratings, seed=seed)
+    if how == "time":
+        return by_time(ratings, share)
+    if folds > 1:
+        return one_fold(ratings, fold, folds, seed=seed)
+    return hold_out(ratings, share, seed=seed)
 
 
 def _test_count(ratings: Ratings, fraction: float) -> int:

@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import Any
 
 from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.privacy.spec import PrivacySpec
 from discreet.schemes import find_scheme
 
 BASELINES = {
@@ -36,13 +38,18 @@ class Reference:
         """The method itself, over this catalogue."""
         return find_method(self.name)(items=items, **dict(self.options))
 
+    def why_not(self, ratings: Ratings, spec: PrivacySpec | None, items: Items | None) -> str:
+        """Why it cannot be had for this table, if so: words for a note beside the table."""
+        method = self.build(items)
+        return str(method.why_not(ratings, spec)) if hasattr(method, "why_not") else ""
+
 
 REFERENCES = (
     Reference("own mean", "own-mean", "errors"),
     Reference("biases", "bias", "errors"),
     Reference("PMF by SGD", "pmf", "errors", (("solver", "sgd"),)),
     Reference("popularity", "popularity", "lists"),
-    Reference("popularity, private", "private-popularity", "lists"),
+    Reference("noisy popularity", "private-popularity", "lists"),
     Reference("item-kNN", "item-knn", "lists"),
     Reference("EASE", "ease", "lists"),
 )

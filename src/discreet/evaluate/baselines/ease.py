@@ -89,8 +89,10 @@ def counted_together(rows: CSR, items: int, threads: int) -> NDArray[np.float64]
 
 def regression_weights(G: Array, ridge: float) -> NDArray[np.float32]:
     """B_jk = -P_jk / P_kk off the diagonal, P = (G + ridge I)^-1."""
-    P = np.linalg.inv(G + ridge * np.eye(len(G)))
-    weights = P / -P.diagonal()
+    penalised = G.copy()
+    np.fill_diagonal(penalised, G.diagonal() + ridge)
+    weights = np.linalg.inv(penalised)
+    weights /= -weights.diagonal()
     np.fill_diagonal(weights, 0.0)
     return weights.astype(np.float32)
 

@@ -48,7 +48,7 @@ class PrivatePopularity:
     """
 
     about: ClassVar[About] = About(
-        name="popularity, private",
+        name="noisy popularity",
         promise="as Tally: the same list for everybody, from its noisy counts",
         units=("rating", "person"),
         audited=(),
