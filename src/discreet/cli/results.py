@@ -33,7 +33,6 @@ class Result(NamedTuple):
 def show_errors(results: Sequence[Result], heads: Sequence[str], title: str) -> None:
     """The table of errors: of those results that predict ratings."""
     from discreet.evaluate import metrics
-    from discreet.evaluate.crossval import NOT_PRIVATE
 
     columns = {"mechanism": "mechanism", **metrics.headings(), "fit_seconds": "fit s"}
     rows = []
@@ -48,8 +47,7 @@ def show_errors(results: Sequence[Result], heads: Sequence[str], title: str) -> 
             cells["rmse"] += f" ± {spread:.4f}"
         if not known:
             cells["rmse"] = "diverged"
-        told = result.mechanism or "-"
-        cells["mechanism"] = told if told in ("-", NOT_PRIVATE) else show.status_markup(told)
+        cells["mechanism"] = show.status_markup(result.mechanism or "-")
         rows.append((result.names, cells))
     _print(title, heads, columns, rows)
 

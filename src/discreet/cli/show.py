@@ -39,8 +39,8 @@ def console(*, error: bool = False) -> Console:
 
 
 def status_markup(status: str) -> str:
-    """A certificate's status in its colour."""
-    return f"[{_STYLES[status]}]{status}[/]"
+    """A certificate's status in its colour; other words as they are."""
+    return f"[{_STYLES[status]}]{status}[/]" if status in _STYLES else status
 
 
 def table(title: str | None, columns: list[str], rows: list[list[str]], right: int = 1) -> Table:
