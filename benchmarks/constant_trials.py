@@ -126,7 +126,7 @@ def trials() -> list[Trial]:
         *setting(effects, "REACH", 0.625, 2.5),
         *setting(effects, "MOST_ROUNDS", 6, 24),
         *setting(effects, "STILL", 0.002, 0.008),
-        *setting(effects, "POPULAR", 5.0, 20.0),
+        *setting(counts, "POPULAR", 5.0, 20.0),
         *setting(standardise, "MOST_DEVIATIONS", 1.0, 4.0),
         *setting(standardise, "FEW_COLUMNS", 10, 40),
         *setting(standardise, "_TAMED", 1, 6),
@@ -165,7 +165,7 @@ def trials() -> list[Trial]:
             for n in (3, 8, 12)
         ),
         *setting(votes, "PERSON_VOTES", 4, 64, 1024),
-        *(trial._replace(kind="person") for trial in setting(effects, "POPULAR", 40, 160, 640)),
+        *(trial._replace(kind="person") for trial in setting(counts, "POPULAR", 40, 160, 640)),
         *setting(weighing, "PERSON_NORM", 4, 8, 32, also=budget),
         *usual("als", *({"lambda_u": x, "lambda_v": x} for x in (0.025, 0.1))),
         *setting(als, "_START_RECORDS", 100_000, 400_000),

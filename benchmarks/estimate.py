@@ -34,7 +34,7 @@ def table() -> tuple[str, dc.Ratings, dc.Items | None]:
 
 
 def show_estimates(ratings: dc.Ratings, items: dc.Items | None) -> None:
-    for epsilon in (0.1, 1.0):
+    for epsilon in (0.1, 0.3, 1.0, 4.0):
         release = (
             dc.Tally(items=items).fit(ratings, dc.PrivacySpec.uniform(epsilon), seed=0).release
         )

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.data.edges import check_tables as check_tables
+    from discreet.data.event_rules import EventRules as EventRules
+    from discreet.data.event_rules import Quantity as Quantity
+    from discreet.data.events import Events as Events
     from discreet.data.items import Items as Items
     from discreet.data.ratings import Ratings as Ratings
     from discreet.data.scale import RatingScale as RatingScale
@@ -33,8 +36,10 @@ if TYPE_CHECKING:
     from discreet.publishing.file_ledger import FileLedger as FileLedger
     from discreet.publishing.publish import publish as publish
     from discreet.readers.club import cinema_club as cinema_club
+    from discreet.readers.datasets import load_events as load_events
     from discreet.readers.datasets import load_items as load_items
     from discreet.readers.datasets import load_ratings as load_ratings
+    from discreet.readers.tables import read_events as read_events
     from discreet.readers.tables import read_items as read_items
     from discreet.readers.tables import read_ratings as read_ratings
     from discreet.release.release import Release as Release
@@ -55,6 +60,8 @@ _HOMES = {
     "Compute": "kernels.compute",
     "DPPMF": "schemes.pmf.dp",
     "DiscreetError": "errors",
+    "EventRules": "data.event_rules",
+    "Events": "data.events",
     "FileLedger": "publishing.file_ledger",
     "Items": "data.items",
     "Neighbours": "privacy.provenance",
@@ -62,6 +69,7 @@ _HOMES = {
     "PMF": "schemes.pmf.pmf",
     "PrivacySpec": "privacy.spec",
     "Provenance": "privacy.provenance",
+    "Quantity": "data.event_rules",
     "RatingScale": "data.scale",
     "Ratings": "data.ratings",
     "Release": "release.release",
@@ -77,9 +85,11 @@ _HOMES = {
     "inclusion_probability": "privacy.personalise",
     "k_folds": "evaluate.splits",
     "leave_last_out": "evaluate.splits",
+    "load_events": "readers.datasets",
     "load_items": "readers.datasets",
     "load_ratings": "readers.datasets",
     "publish": "publishing.publish",
+    "read_events": "readers.tables",
     "read_items": "readers.tables",
     "read_ratings": "readers.tables",
 }

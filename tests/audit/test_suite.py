@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.audit import chorus, fits, over_time, paper, replays, suite, tally
+from discreet.audit import chorus, events, fits, over_time, paper, replays, suite, tally
 from discreet.audit.game import Game, play_game
 from discreet.audit.heard import CopiedRuns
-from discreet.audit.neighbours import four_people
+from discreet.audit.neighbours import as_events, four_people
 from discreet.audit.setting import PrintedLoss, Setting, paper_setting, two_gaussians
 from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
@@ -29,7 +29,8 @@ PROVEN = [
     game
     for game in (
         *paper.games(), *tally.games(), *tally.games(unit="person"), tally.replaced_game(1.0),
-        tally.searched_game(), *chorus.games(), *chorus.games(unit="person"), chorus.shared_game(),
+        tally.searched_game(), *events.every_game(), *chorus.games(),
+        *chorus.games(unit="person"), chorus.shared_game(),
         chorus.replaced_game(1.0, 0.1), chorus.published_game(), *over_time.games()[:3],
         *replays.games(),
     )
@@ -134,6 +135,23 @@ def test_a_certificate_names_what_is_audited(
     if certificate.scheme == "Chorus":  # of its curve a point that can be seen
         assert all(game.delta > 0.01 for game in games)
         assert max(game.claimed or 0 for game in games) < 2.0
+
+
+@pytest.mark.parametrize(
+    ("scheme", "expected"),
+    [
+        (Tally(), ["event below t", "event at t", "event above t", *QUIET]),
+        (Tally(unit="person"), PERSON + QUIET),
+    ],
+)
+def test_a_certificate_of_events_names_what_is_audited(
+    scheme: Tally, expected: list[str], small: Ratings
+) -> None:
+    certificate = scheme.fit(as_events(small), SPEC, seed=1).release.certificate
+    games = suite.games_for(certificate)
+    assert [game.case for game in games] == expected
+    assert all("events" in game.variant for game in games)
+    assert max(game.claimed or 0 for game in games) == 2.0
 
 
 def test_several_publications_are_audited_together(small: Ratings, tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from numba.core.errors import TypingError
 
 from discreet.data.ratings import Ratings
 from discreet.kernels import (
+    effects,
     families,
     gradients,
     least_squares,
     leverage,
     lists,
     reference,
+    reference_effects,
     sha256,
     sums,
     together,
@@ -112,6 +114,75 @@ def test_family_effects_equal_their_twin(data: Ratings, threads: int) -> None:
         found.append((count, of[places], number[places], effect[places], residual))
     for fast, slow in zip(*found, strict=True):
         np.testing.assert_allclose(fast, slow, rtol=1e-12)
+
+
+ITEMS, GROUPS, BINS = 44, 6, 30
+EDGES = np.concatenate([np.arange(20.0), 20 * 1.3 ** np.arange(11)])
+PTR = np.concatenate([[0], np.cumsum([5, 17, 30, 11, 1, 24])])
+FIRST = np.array([0, 3, 0, 12, 29, 6])
+
+
+def groups_of_items() -> tuple[Any, Any, Any]:
+    """Items in groups of eight, the last of which names some twice; noisy counts and their noise.
+
+    Some are far from all bins of their group, and some have hardly any noise.
+    """
+    rng = np.random.default_rng(8)
+    order = np.append(rng.permutation(ITEMS), np.full(GROUPS * effects.LANES - ITEMS, 7))
+    C, s = rng.normal(10, 20, ITEMS), rng.choice([1e-3, 0.5, 2.0, 10.0], ITEMS)
+    C[:3], s[:3] = [-400.0, 5000.0, 10.0], [1.0, 1.0, 1e-3]
+    return order.reshape(GROUPS, -1), C, s
+
+
+def beliefs_by(kernels: Any, threads: int) -> list[Any]:
+    order, C, s = groups_of_items()
+    odds = np.random.default_rng(9).random(BINS)
+    found = [*np.full((4, PTR[-1], effects.LANES), np.nan), np.full(ITEMS, np.nan)]
+    run_ranges(
+        kernels.count_beliefs, row_ranges(PTR, threads), threads,
+        order, FIRST, PTR, C, s, EDGES, odds, 5.0, 0.07, *found,
+    )  # fmt: skip
+    return found
+
+
+@THREADS
+def test_beliefs_about_counts_equal_their_twin(threads: int) -> None:
+    found, expected = (beliefs_by(kernels, threads) for kernels in (effects, reference_effects))
+    for fast, slow in zip(found, expected, strict=True):
+        np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-190)
+
+
+@THREADS
+@pytest.mark.parametrize(("chance", "noisy"), [(0.8, 1.0), (0.0, 0.0)])
+def test_moments_of_effects_equal_their_twin(threads: int, chance: float, noisy: float) -> None:
+    """Also where neither chance nor noise leaves any doubt."""
+    n, base, noise, popularity, _ = beliefs_by(reference_effects, 1)
+    rng = np.random.default_rng(10)
+    S, prior = rng.normal(0, 30, ITEMS), rng.normal(0, 1, ITEMS)
+    found = []
+    for kernels in (effects, reference_effects):
+        out = np.full((effects.MOMENTS, ITEMS), np.nan)
+        run_ranges(
+            kernels.effect_moments, row_ranges(PTR, threads), threads, groups_of_items()[0], PTR,
+            n, base, noisy * noise, popularity, chance, S, prior, 0.2, 0.1, out,
+        )  # fmt: skip
+        found.append(out)
+    np.testing.assert_allclose(*found, rtol=1e-8, atol=1e-9)
+
+
+def test_steps_of_em_equal_their_twin() -> None:
+    rng = np.random.default_rng(11)
+    likelihood = rng.random((PTR[-1], effects.LANES))
+    weight = (rng.random((GROUPS, effects.LANES)) < 0.8).astype(np.float64)
+    start = rng.random(BINS)
+    start /= start.sum()
+    found = []
+    for kernels in (effects, reference_effects):
+        odds = start.copy()
+        kernels.improve_odds(20, FIRST, PTR, likelihood, weight, start, odds)
+        found.append(odds)
+    np.testing.assert_allclose(*found, rtol=1e-11)
+    assert found[0].sum() == pytest.approx(1)
 
 
 def test_vector_kernels_refuse_arrays_with_gaps(data: Ratings) -> None:

@@ -1,5 +1,6 @@
 """A certificate is derived from what happened: every fact that bears on the promise is in it."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,6 @@ import discreet as dc
 from discreet.data.ratings import Ratings
 from discreet.privacy import encoding
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
 from discreet.privacy.promise import INCREMENTAL, promise
 from discreet.privacy.provenance import (
@@ -143,6 +143,15 @@ def test_a_certificate_comes_back_from_json(scheme: Any, spec: Any, small: Ratin
     assert THEOREMS[certificate.theorem.name] is certificate.theorem
 
 
+def test_a_certificate_from_before_there_were_events_is_of_ratings() -> None:
+    raw = json.loads(encoding.write(Certificate(TALLY)))
+    assert raw["provenance"].pop("events", 0) is None
+    assert encoding.read(json.dumps(raw)) == Certificate(TALLY)
+    raw["provenance"]["events_of"] = None
+    with pytest.raises(dc.DiscreetError, match="unknown fields: events_of"):
+        encoding.read(json.dumps(raw))
+
+
 def test_a_history_comes_back_from_json() -> None:
     made = history(since=2, restores=(Restore(day="2026-11-16", known=1),), off_schedule=(2,))
     assert encoding.read(encoding.write(Certificate(made))).provenance == made
@@ -177,12 +186,16 @@ def test_deltas_are_named_where_levels_add_up() -> None:
         assert "delta" in Certificate(replace(made, delta=1e-6)).about_sums
 
 
-def test_chorus_beyond_its_proof_is_not_certified(small: Ratings) -> None:
+def test_chorus_is_certified_for_every_level_now_that_its_noise_is_rounded(small: Ratings) -> None:
     items = dc.Items.from_frame(small.items.values.to_frame("item"))
-    for level, status in ((LARGEST_EPSILON, Status.PROVEN), (200.0, Status.UNPROVEN)):
-        scheme = dc.Chorus(delta=1e-6, items=items, factors=0)
-        release = scheme.fit(small, dc.PrivacySpec.uniform(level)).release
-        assert release.certificate.status == status
+    scheme = dc.Chorus(delta=1e-6, items=items, factors=0)
+    made = scheme.fit(small, dc.PrivacySpec.uniform(200.0)).release.certificate.provenance
+    assert Certificate(made).status == Status.PROVEN
+    # What was made before keeps its limit, and so does what adds to it.
+    before = replace(made, proven_up_to=128.0)
+    for limited in (before, made.after(before)):
+        assert Certificate(limited).status == Status.UNPROVEN
+        assert Certificate(replace(limited, served=128.0)).status == Status.PROVEN
 
 
 def test_levels_of_all_releases_are_named_and_those_that_were_replaced() -> None:

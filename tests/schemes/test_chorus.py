@@ -18,7 +18,7 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
 from discreet.readers.club import Club
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import Plan, check_grid
+from discreet.schemes.chorus.budget import Plan
 from discreet.schemes.chorus.directions import first_directions
 from discreet.schemes.chorus.rounds import CLIP, NoisyRounds, prepare_rounds
 from discreet.schemes.chorus.scheme import ACTIVITY, PROBE, Chorus
@@ -205,10 +205,9 @@ def test_a_parameter_outside_its_range_is_named(scheme: Chorus, message: str) ->
         scheme.fit(random_ratings(30, 20, 200, seed=1), PrivacySpec.uniform(1.0), seed=1)
 
 
-def test_noise_that_is_too_narrow_for_its_grid_is_refused() -> None:
-    check_grid(10**7, 2.0**27)
-    with pytest.raises(ParameterError, match="beyond what the proof"):
-        check_grid(10**8, 2.0**26)
+def test_chorus_says_why_it_takes_one_sampler_alone(small: Ratings) -> None:
+    with pytest.raises(ParameterError, match="Chorus' proof needs rounded Gaussian noise"):
+        Chorus(noise="opendp").fit(small, PrivacySpec.uniform(1.0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -193,7 +193,7 @@ def test_the_certificate_is_proven_given_a_catalogue(
     certificate = scheme.fit(small, SPEC).release.certificate
     assert certificate.status == status
     assert certificate.delta == 0
-    assert "OpenDP" in certificate.sampler
+    assert "exact (Discreet)" in certificate.sampler
     seeded = scheme.fit(small, SPEC, seed=1).release.certificate
     assert seeded.statement.startswith("This run was seeded")
     if status == Status.CONDITIONAL:

@@ -212,8 +212,8 @@ def seeded() -> list[Change]:
     """A seed that was left in: everybody knows the noise."""
 
     def made(own: Any) -> Any:
-        def init(self: Randomness, seed: int | None, run: int = 0) -> None:
-            own(self, 0 if seed is None else seed, run)
+        def init(self: Randomness, seed: int | None, *more: Any, **others: Any) -> None:
+            own(self, 0 if seed is None else seed, *more, **others)
 
         return init
 

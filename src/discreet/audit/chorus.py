@@ -56,8 +56,6 @@ class ChorusRuns:
     plan: Plan
     times: int = 0
     """So many publications of a ledger; 0 for a fit without one."""
-    exact: bool = False
-    """Whether noise is drawn as releases draw it, which takes long; else with a seed."""
     steps: int = 90
     """Of the search."""
     compute: Compute = Compute()
@@ -78,13 +76,12 @@ class ChorusRuns:
         return self.person.pair
 
     def __call__(self, with_record: bool, runs: int, seed: int) -> Array:
-        """So many outcomes of one side."""
+        """So many outcomes of one side; noise is drawn as releases draw it."""
+        del seed
         found = []
         for first in range(0, runs, AT_ONCE):
-            count = min(AT_ONCE, runs - first)
-            table = copies(self.pair.side(with_record), count)
-            noise = None if self.exact else (seed + 1) * 1_000_003 + first
-            found.append(self._ratios(self.heard(table, noise)))
+            table = copies(self.pair.side(with_record), min(AT_ONCE, runs - first))
+            found.append(self._ratios(self.heard(table)))
         return np.concatenate(found)
 
     def _ratios(self, heard: list[Draw]) -> Array:
@@ -102,10 +99,10 @@ class ChorusRuns:
 
     @cached_property
     def _sides(self) -> tuple[list[Draw], list[Draw]]:
-        one, other = (self.heard(self.pair.side(side), 0) for side in (True, False))
+        one, other = (self.heard(self.pair.side(side)) for side in (True, False))
         return one, other
 
-    def heard(self, table: Ratings, seed: int | None) -> list[Draw]:
+    def heard(self, table: Ratings) -> list[Draw]:
         """Everything that noise was added to, in its order."""
         draws: list[Draw] = []
         scheme = self.scheme
@@ -117,7 +114,7 @@ class ChorusRuns:
             for number in range(max(self.times, 1)):
                 budgets = scheme.allowances(table, spec, spends) if self.times else None
                 of = levels_of if budgets is None else _always(budgets)
-                self._publish(table, spec, of, Run(Randomness(seed, run=number), self.compute))
+                self._publish(table, spec, of, Run(Randomness(None, run=number), self.compute))
                 if budgets is not None:
                     part = np.where(budgets > 0, scheme.delta / scheme.publications, 0.0)
                     counted = np.where(budgets > 0, levels_of(table), spends.level)
@@ -190,23 +187,19 @@ def chorus_game(case: str, runs: ChorusRuns, level: float) -> Game:
     )
 
 
-def placed_game(
-    place: str, t: float = 1.0, delta: float = 0.1, unit: str = "rating", *, exact: bool = False
-) -> Game:
+def placed_game(place: str, t: float = 1.0, delta: float = 0.1, unit: str = "rating") -> Game:
     """Chorus as it is, for a level below, at or above t."""
     share, d = PLACES[place]
     scheme = Chorus(delta=delta, rounds=3, threshold=t, unit=unit)
-    runs = searched(scheme, plan_of(scheme, d), share * t, exact=exact)
+    runs = searched(scheme, plan_of(scheme, d), share * t)
     what = "record" if unit == "rating" else "person"
     return chorus_game(f"{what} {place} t, d = {d}", runs, share * t)
 
 
-def games(
-    t: float = 1.0, delta: float = 0.1, unit: str = "rating", *, exact: bool = False
-) -> list[Game]:
+def games(t: float = 1.0, delta: float = 0.1, unit: str = "rating") -> list[Game]:
     """One, two and three factors; a person's level above t is cut off as a rating's is."""
     places = list(PLACES) if unit == "rating" else ["below", "at"]
-    return [placed_game(place, t, delta, unit, exact=exact) for place in places]
+    return [placed_game(place, t, delta, unit) for place in places]
 
 
 def shared_game(t: float = 1.0, delta: float = 0.1) -> Game:
@@ -216,10 +209,10 @@ def shared_game(t: float = 1.0, delta: float = 0.1) -> Game:
     return chorus_game("record at t, counts and tallies cost 80%", runs, t)
 
 
-def replaced_game(t: float, delta: float, *, exact: bool = False) -> Game:
+def replaced_game(t: float, delta: float) -> Game:
     """Under REPLACE: one of a person's values is another one."""
     scheme = Chorus(delta=delta, rounds=3, threshold=t, neighbours=Neighbours.REPLACE)
-    runs = searched(scheme, plan_of(scheme, 2), t, exact=exact, instead=1.0)
+    runs = searched(scheme, plan_of(scheme, 2), t, instead=1.0)
     return chorus_game("value replaced, at t", runs, t)
 
 
@@ -242,15 +235,13 @@ def quiet(build: Callable[[], Game], factor: float) -> Game:
     return broken(build, f"noise times {factor:g}", all_noise_times(factor))
 
 
-def games_for(
-    t: float, delta: float, unit: str, neighbours: Neighbours, *, exact: bool
-) -> list[Game]:
+def games_for(t: float, delta: float, unit: str, neighbours: Neighbours) -> list[Game]:
     """What a certificate names, where an audit can see it, and the same broken on purpose.
 
     At the usual deltas the noise is so large that only half of it can be told from all of it.
     """
     if neighbours == Neighbours.REPLACE:
-        replaced = partial(replaced_game, t, delta, exact=exact)
+        replaced = partial(replaced_game, t, delta)
         return [replaced(), quiet(replaced, 0.5)]
-    usual = games(t, delta, unit, exact=exact)
+    usual = games(t, delta, unit)
     return [*usual, quiet(lambda: usual[1], 0.5)]

@@ -6,7 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from discreet.audit import broken_rounds, broken_votes, chorus, over_time, replays, tally
+from discreet.audit import (
+    broken_events,
+    broken_noise,
+    broken_rounds,
+    broken_votes,
+    chorus,
+    events,
+    over_time,
+    replays,
+    tally,
+)
 from discreet.audit.breaking import Change, broken
 from discreet.audit.game import Game
 from discreet.audit.neighbours import four_people
@@ -44,6 +54,10 @@ _PERSON_ROUNDS = partial(chorus.placed_game, "at", unit="person")
 
 def _counted(place: int, unit: str = "rating") -> Game:
     return tally.games(unit=unit)[place]
+
+
+def _person_events() -> Game:
+    return events.games(unit="person")[1]
 
 
 def _coins() -> Game:
@@ -87,6 +101,10 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant("inclusion probability epsilon/t", broken_votes.wrong_coins, _coins, usual=True),
     Mutant("noise on rated items only", broken_votes.rated_only, replays.tally_game, usual=True),
     Mutant("t = mean of the levels", broken_votes.mean_threshold, replays.tally_game, usual=True),
+    Mutant("random words that repeat", broken_noise.words_that_repeat, replays.tally_game),
+    Mutant("noise without a sign", broken_noise.no_sign, partial(_counted, 1)),
+    Mutant("rounds' noise without a sign", broken_noise.no_sign, _ROUNDS),
+    Mutant("deviation for scale", broken_noise.deviation_for_scale, partial(_counted, 1)),
     Mutant("exact counts in a release", broken_votes.counts_told, replays.tally_game),
     Mutant("a seed in a real run", broken_votes.seeded, replays.tally_game),
     Mutant("double count", broken_votes.part_read_twice, replays.stream_tally_game),
@@ -102,6 +120,10 @@ MUTANTS: tuple[Mutant, ...] = (
         broken_votes.coins_until_heads,
         partial(over_time.sampled_game, share=1.0),
     ),
+    Mutant("a value beyond 1 counts more", broken_events.unclipped, events.large_game, usual=True),
+    Mutant("a pair's events count twice", broken_events.repeats_counted, events.repeated_game),
+    Mutant("person's events undivided", broken_votes.undivided, _person_events),
+    Mutant("forgetful ledger, events", broken_votes.forgetful_ledger, events.published_game),
     Mutant("forgetful database", broken_votes.forgetful_database, over_time.database_game),
     Mutant(
         "missing rho", broken_rounds.no_margin, _ROUNDS, caught_by="tests/audit/test_mutants.py"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Array
+from discreet.data.event_rules import EventRules
+from discreet.data.events import SCALE, Events
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -89,13 +91,26 @@ def copies(table: Ratings, count: int) -> Ratings:
     """
     people, items = len(table.users), len(table.items)
     copy = np.repeat(np.arange(count), len(table))
-    return numbered(
+    found = numbered(
         copy * people + np.tile(table.user, count),
         copy * items + np.tile(table.item, count),
         np.tile(table.rating, count),
         np.tile(levels_of(table), count),
         (count * people, count * items),
     )
+    return found if table.rules is None else as_events(found, table.rules)
+
+
+def as_events(table: Ratings, rules: EventRules = EventRules()) -> Events:
+    """The same records as events, whose values are what the ratings are: checked by nobody."""
+    kept = {f.name: getattr(table, f.name) for f in fields(Ratings)}
+    return Events(**{**kept, "scale": SCALE, "rules": rules})
+
+
+def events(pair: Pair, value: float = 1.0) -> Pair:
+    """The same tables of events, all of this value."""
+    table = replace(pair.table, rating=np.full(len(pair.table), value, dtype=np.float32))
+    return replace(pair, table=as_events(table))
 
 
 def without_record(table: Ratings, record: int) -> Pair:

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from discreet.data.event_rules import EventRules, Quantity
+from discreet.data.events import Events
 from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
@@ -63,9 +65,28 @@ class ThroughStream:
         with tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder:
             source = Path(folder) / "ratings.parquet"
             table.to_frame().write_parquet(source)
-            with open_stream(source, rows=len(table) // 2, folder=folder) as stream:
+            rules = EventRules(Quantity(1)) if table.events else None
+            rows = len(table) // 2
+            with open_stream(source, rules=rules, rows=rows, folder=folder) as stream:
                 known = replace(self.scheme, items=items)
                 return [fit_release(known, stream, compute=self.compute)]
+
+
+@dataclass(frozen=True)
+class ThroughEvents:
+    """A table of events in which every one stands several times, read as its owner reads it."""
+
+    scheme: Tally
+    max_level: float = 1.0
+    times: int = 2
+
+    def __call__(self, table: Ratings) -> Sequence[Release]:
+        """One release."""
+        frame = pl.concat([table.to_frame()] * self.times)
+        items = Items.from_frame(pl.DataFrame({"item": table.items.values}))
+        read = Events.from_frame(frame, quantity=Quantity(1))
+        spec = PrivacySpec.column(max_level=self.max_level)
+        return [replace(self.scheme, items=items).fit(read, spec).release]
 
 
 @dataclass(frozen=True)
@@ -132,7 +153,7 @@ class ThroughDatabase:
 
         # Texts in the order of the numbers.
         named = Ids(pl.Series("item", [f"{k:09d}" for k in range(len(table.items))]))
-        wanted = {"levels": (self.level,), "delta": self.delta}
+        wanted = {"levels": (self.level,), "delta": self.delta, "events": table.events}
         with tempfile.TemporaryDirectory(prefix="discreet-audit-") as folder:
             database = Database(Path(folder) / "ratings.db")
             try:

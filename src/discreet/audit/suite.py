@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from discreet.audit import chorus, fits, over_time, paper, replays, tally
+from discreet.audit import chorus, events, fits, over_time, paper, replays, tally
 from discreet.audit.game import Finding, Game, play_game
 from discreet.audit.mutants import MUTANTS, mutant_games
 from discreet.audit.neighbours import four_people
@@ -37,10 +37,11 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
         *tally.games(unit="person"),
         *(tally.searched_game(unit=unit) for unit in ("rating", "person")),
         tally.replaced_game(1.0),
-        *chorus.games(exact=thorough),
-        *chorus.games(unit="person", exact=thorough),
+        *events.every_game(),
+        *chorus.games(),
+        *chorus.games(unit="person"),
         chorus.shared_game(),
-        chorus.replaced_game(1.0, 0.1, exact=thorough),
+        chorus.replaced_game(1.0, 0.1),
         chorus.published_game(),
         *over_time.games(),
         *replays.games(),
@@ -55,7 +56,7 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
     return games
 
 
-def games_for(certificate: Certificate, *, exact: bool = False) -> list[Game]:
+def games_for(certificate: Certificate) -> list[Game]:
     """The mechanism and parameters that a certificate names, on tables made for the attack.
 
     Of an incremental release: this publication's mechanism, and several publications together.
@@ -66,41 +67,44 @@ def games_for(certificate: Certificate, *, exact: bool = False) -> list[Game]:
             f"there is no audit of {certificate.scheme}: it claims nothing, or is a scheme of your "
             "own, which --scheme module:Class attacks through its fit"
         )
-    return named(certificate, exact)
+    return named(certificate)
 
 
-def _tally_games(certificate: Certificate, exact: bool) -> list[Game]:
-    del exact
+def _tally_games(certificate: Certificate) -> list[Game]:
     t, unit, how = _threshold(certificate), certificate.unit, certificate.personalisation
     if certificate.neighbours == Neighbours.REPLACE:
         return [tally.replaced_game(t), tally.replaced_game(t, quiet=True)]
+    if certificate.provenance.events is not None:
+        found = events.games(t, how, unit)
+        if certificate.variant == INCREMENTAL:
+            found.append(events.published_game(t))
+        return [*found, events.quiet(t, unit, how)]
     found = tally.games(t, how, unit)
     if certificate.variant == INCREMENTAL:
         found.append(over_time.tally_game(t) if how == "weigh" else over_time.sampled_game(t))
     return [*found, tally.quiet(t, unit, how)]
 
 
-def _chorus_games(certificate: Certificate, exact: bool) -> list[Game]:
+def _chorus_games(certificate: Certificate) -> list[Game]:
     t, given, unit = _threshold(certificate), certificate.parameters, certificate.unit
     n = int(given.get("publications", 1))
     delta = float(given.get("delta", certificate.delta))
-    found = chorus.games_for(t / n, delta / n, unit, certificate.neighbours, exact=exact)
+    found = chorus.games_for(t / n, delta / n, unit, certificate.neighbours)
     if certificate.variant == INCREMENTAL:
         found.append(over_time.chorus_game(t, n))
     return found
 
 
-def _paper_games(certificate: Certificate, exact: bool) -> list[Game]:
-    del exact
+def _paper_games(certificate: Certificate) -> list[Game]:
     return paper.games_for(certificate, _threshold(certificate))
 
 
-def _pmf_games(certificate: Certificate, exact: bool) -> list[Game]:
-    del certificate, exact
+def _pmf_games(certificate: Certificate) -> list[Game]:
+    del certificate
     return fits.games_of(PMF)
 
 
-OF_CERTIFICATES: dict[str, Callable[[Certificate, bool], list[Game]]] = {
+OF_CERTIFICATES: dict[str, Callable[[Certificate], list[Game]]] = {
     "Tally": _tally_games,
     "Chorus": _chorus_games,
     "DP-PMF": _paper_games,

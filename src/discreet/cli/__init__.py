@@ -20,6 +20,7 @@ from discreet.cli import (
     inspect,
     ledger,
     operate,
+    operate_events,
     recommend,
     reproduce,
     serve,
@@ -67,6 +68,9 @@ app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("serve")(serve.serve)
+operate.app.command("begin")(operate_events.begin)
+operate.app.command("events")(operate_events.events)
+operate.app.command("export")(operate_events.export)
 operate.app.command("person")(access.person)
 operate.app.command("token")(access.token)
 operate.app.command("revoke")(access.revoke)

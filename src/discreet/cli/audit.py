@@ -126,7 +126,7 @@ def audit(
             from discreet.release.release import Release
 
             certificate = Release.load(release).certificate
-            games = suite.games_for(certificate, exact=thorough)
+            games = suite.games_for(certificate)
         findings: list[Finding] = []
 
         def found(finding: Finding) -> None:

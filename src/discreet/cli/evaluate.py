@@ -57,6 +57,9 @@ def evaluate(
     columns: o.ColumnsOption = None,
     scale: o.ScaleOption = None,
     keep: o.KeepOption = None,
+    events: o.EventsOption = False,
+    quantity: o.QuantityOption = None,
+    repeats: o.RepeatsOption = None,
     separator: o.SeparatorOption = None,
     encoding: o.EncodingOption = "utf-8",
     seed: Annotated[int, typer.Option(help="Seed of splits and noise.")] = 0,
@@ -68,7 +71,7 @@ def evaluate(
     ] = None,
     given: Given,
 ) -> None:
-    """Measure errors and lists of one or more schemes on held-out ratings, beside baselines.
+    """Measure errors and lists of schemes on held-out ratings, or lists alone on events.
 
     The results depend on the ratings and are for their owner.
 
@@ -78,6 +81,7 @@ def evaluate(
       discreet evaluate ml-1m --scheme pdp-pmf --privacy groups --folds 10
       discreet evaluate ml-1m --scheme tally --privacy groups --split last --target consumed
       discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06 --no-baselines
+      discreet evaluate steam-events --events --items steam-events --privacy uniform:1
     """
     import polars as pl
 
@@ -85,7 +89,8 @@ def evaluate(
 
     if out is not None:
         parse.output_file(out)
-    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    rules = parse.rules(events, quantity, repeats, scale, keep)
+    data = parse.read(ratings, columns, scale, keep, separator, encoding, rules)
     catalogue = parse.read_items(items, public_column, encoding)
     show.tables(data, catalogue)
     spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
@@ -99,7 +104,8 @@ def evaluate(
     if baselines:
         more, missing = _beside(names, data, spec, catalogue, str(given.get("unit") or "rating"))
         methods += more
-    run = _Run(data, spec, splits, Judging(top, target), clip, seed, workers)
+    judging = Judging(top, o.TargetName.CONSUMED if events else target)
+    run = _Run(data, spec, splits, judging, clip, seed, workers)
     frames = [run.of(method) for method in methods]
     _print(frames, methods, f"{ratings}, {how}", run.lists, missing)
     if out is not None:

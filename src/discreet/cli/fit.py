@@ -13,6 +13,7 @@ from discreet.cli.schemes import Given
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
+    from discreet.data.event_rules import EventRules
     from discreet.data.ratings import Ratings
     from discreet.data.scale import RatingScale
     from discreet.kernels.compute import Compute
@@ -90,6 +91,9 @@ def fit(
     columns: o.ColumnsOption = None,
     scale: o.ScaleOption = None,
     keep: o.KeepOption = None,
+    events: o.EventsOption = False,
+    quantity: o.QuantityOption = None,
+    repeats: o.RepeatsOption = None,
     separator: o.SeparatorOption = None,
     encoding: o.EncodingOption = "utf-8",
     seed: o.SeedOption = None,
@@ -108,6 +112,7 @@ def fit(
       discreet fit huge.parquet --engine stream --items items.parquet --privacy column
       discreet fit warehouse/ratings --engine spark --master local[4] --items items.parquet
       discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
+      discreet fit plays.parquet --events --quantity log:10 --columns weight=hours
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
     from discreet.kernels.compute import Compute
@@ -122,6 +127,7 @@ def fit(
     elif not find_scheme(name).about.publishes:
         others = " or ".join(schemes.publishing())
         raise ParameterError(f"--ledger goes with --scheme {others}: got {name}")
+    rules = parse.rules(events, quantity, repeats, scale, keep)
     catalogue = parse.read_items(items, public_column, encoding)
     [chosen] = schemes.build([name], given, catalogue)
     how = _How(seed, Compute(threads))
@@ -133,7 +139,7 @@ def fit(
             raise ParameterError(
                 f"--engine {engine} goes without --ledger, --trace, --separator and --encoding"
             )
-        table = _Table(ratings, parse.mapping(columns), scale, keep)
+        table = _Table(ratings, parse.mapping(columns), scale, keep, rules)
         if engine == o.EngineName.STREAM:
             release = _stream(chosen, table, levels, override_levels, how)
         else:
@@ -141,7 +147,7 @@ def fit(
         release.save(out)
         _done(release, out)
         return
-    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    data = parse.read(ratings, columns, scale, keep, separator, encoding, rules)
     show.tables(data, catalogue)
     spec = _privacy(levels, data.epsilon is not None, chosen, override_levels)
     with show.progress_bar() as progress:
@@ -156,8 +162,8 @@ def fit(
     _done(model.release, out)
     if model.release.certificate.delta > 1 / len(data):
         typer.echo(
-            "Warning, for you alone: delta is above one over the number of ratings; a mechanism "
-            "that shows some ratings as they are could keep such a promise.",
+            "Warning, for you alone: delta is above one over the number of records; a mechanism "
+            "that shows some of them as they are could keep such a promise.",
             err=True,
         )
 
@@ -197,6 +203,7 @@ class _Table(NamedTuple):
     columns: dict[str, str]
     scale: str | None
     keep: str | None
+    rules: EventRules | None
 
     def rating_scale(self) -> tuple[float, float] | RatingScale:
         return (1, 5) if self.scale is None else parse.scale_of(self.scale)
@@ -220,6 +227,7 @@ def _stream(
             table.columns,
             scale=table.rating_scale(),
             keep=table.keep,
+            rules=table.rules,
             progress=progress,
         ) as stream,
     ):
@@ -248,13 +256,12 @@ def _spark(
     logging.disable(logging.ERROR)  # Spark's bridge logs tracebacks; we say what happened ourselves
     with spark.open_session(master) as session:
         typer.echo("Spark: reading and checking the table", err=True)
-        ratings = spark.read_ratings(
-            session,
-            table.source,
-            table.columns,
-            scale=table.rating_scale(),
-            unique_pairs=unique_pairs,
-        )
+        where = session, table.source, table.columns
+        if table.rules is not None:
+            ratings = spark.read_events(*where, rules=table.rules, unique_pairs=unique_pairs)
+        else:
+            scale = table.rating_scale()
+            ratings = spark.read_ratings(*where, scale=scale, unique_pairs=unique_pairs)
         show.tables(ratings, scheme.items)
         spec = _privacy(levels, ratings.has_levels, scheme, override)
         return spark.fit(scheme, ratings, spec, **how._asdict(), progress=_a_line_each)
@@ -285,7 +292,7 @@ def _publish(
     model = publish(scheme, data, spec, out=out, ledger=opened, **how._asdict(), progress=progress)
     if opened.summary()["total"] == before:
         typer.echo(
-            "For you alone: no rating had anything left to spend, so this release adds noise only.",
+            "For you alone: no record had anything left to spend, so this release adds noise only.",
             err=True,
         )
     return model
@@ -298,7 +305,8 @@ def _trace(data: Ratings, model: FactorModel) -> None:
     console = show.console()
     missing = 0 if data.epsilon is None else int(np.isnan(data.epsilon).sum())
     console.print(
-        f"{len(data):,} ratings read, {len(model.ratings):,} of them of items in the catalogue; "
+        f"{len(data):,} {'events' if data.events else 'ratings'} read, "
+        f"{len(model.ratings):,} of them of items in the catalogue; "
         f"{missing:,} without a level of their own."
     )
     if model.trace:

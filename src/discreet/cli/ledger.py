@@ -30,6 +30,7 @@ def restored(
     columns: o.ColumnsOption = None,
     scale: o.ScaleOption = None,
     keep: o.KeepOption = None,
+    events: o.EventsOption = False,
     separator: o.SeparatorOption = None,
     encoding: o.EncodingOption = "utf-8",
 ) -> None:
@@ -47,7 +48,9 @@ def restored(
     from discreet.publishing.file_ledger import FileLedger
 
     ledger = FileLedger(path, create=False)
-    data = parse.read(ratings, columns, scale, keep, separator, encoding)
+    # Which pairs there are is all that matters here, not what an event counts.
+    rules = parse.rules(events, None, None, scale, keep)
+    data = parse.read(ratings, columns, scale, keep, separator, encoding, rules)
     pairs = ledger.restored(data, after)
     typer.echo(
         f"{pairs} ratings are charged in full, and later certificates name this restore. Ratings "

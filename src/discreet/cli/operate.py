@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import parse, show
-from discreet.errors import DiscreetError, MissingExtraError
+from discreet.errors import DiscreetError, MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from discreet.database.connection import Database
@@ -131,6 +131,9 @@ def ratings(
     from discreet.operate.imports import add_ratings
     from discreet.readers.tables import read_ratings
 
+    if declared.events:
+        raise ParameterError("this database holds events: import them with operate events")
+
     data = read_ratings(
         table,
         parse.mapping(columns),
@@ -174,6 +177,13 @@ def publish(
         bool,
         typer.Option(help="Afterwards, work out what privacy costs in accuracy (operator's page)."),
     ] = True,
+    noise: Annotated[
+        str,
+        typer.Option(
+            metavar="exact|opendp",
+            help="What draws the noise: OpenDP's vetted sampler goes without a delta only.",
+        ),
+    ] = "exact",
     seed: Annotated[
         int | None, typer.Option(min=0, help="For experiments: protects nobody.")
     ] = None,
@@ -193,7 +203,7 @@ def publish(
     from discreet.operate.releases import publish
 
     with show.progress_bar() as progress:
-        entry, snapshot = publish(opened, declared, seed=seed, progress=progress)
+        entry, snapshot = publish(opened, declared, noise=noise, seed=seed, progress=progress)
     show.left_out(snapshot.items)  # of a catalogue from before such columns were judged
     say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
     if assess:

@@ -38,8 +38,8 @@ RatingsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RATINGS",
-        help="A ratings table (CSV, TSV, Parquet, Arrow, MovieLens or Netflix files), or the name "
-        "of a data set; 'club' is the embedded one.",
+        help="A ratings table (CSV, TSV, Parquet, Arrow, MovieLens or Netflix files), one of "
+        "events with --events, or the name of a data set; 'club' is the embedded one.",
     ),
 ]
 ItemsOption = Annotated[
@@ -113,6 +113,31 @@ BaselinesOption = Annotated[
     bool,
     typer.Option(
         help="Show popularity, item-kNN, EASE, own means and the like beside the schemes."
+    ),
+]
+EventsOption = Annotated[
+    bool,
+    typer.Option(
+        "--events",
+        help="The table holds events, not ratings: who chose what (user, item, and where there are "
+        "any weight, epsilon, timestamp).",
+    ),
+]
+QuantityOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHAPE:CAP",
+        help="With --events: how much a weight (hours, counts) counts, up to 1 at the cap: "
+        "linear:10, log:10, or log:10:0.5 where a missing weight stands for 0.5. Declare it "
+        "without looking at the events. Default: every event counts 1.",
+    ),
+]
+RepeatsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="any|last|sum",
+        help="With --events: several of one pair are the largest (any, the default), the latest, "
+        "or the sum of their weights.",
     ),
 ]
 SeparatorOption = Annotated[str | None, typer.Option(help="The delimiter of a text table.")]

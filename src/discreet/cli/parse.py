@@ -9,9 +9,28 @@ from discreet.cli import show
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
+    from discreet.data.event_rules import EventRules
     from discreet.data.items import Items
     from discreet.data.ratings import Ratings
     from discreet.privacy.spec import PrivacySpec
+
+
+def rules(
+    events: bool, quantity: str | None, repeats: str | None, scale: str | None, keep: str | None
+) -> EventRules | None:
+    """How a command was told to read events; None where it is given ratings."""
+    from discreet.data.event_rules import EventRules, Quantity
+
+    if not events:
+        if quantity is not None or repeats is not None:
+            raise ParameterError("--quantity and --repeats go with --events")
+        return None
+    if scale is not None or keep is not None:
+        raise ParameterError(
+            "--events goes without --scale and --keep: values are from 0 to 1 (--quantity), and "
+            "--repeats says what several events of a pair are"
+        )
+    return EventRules(None if quantity is None else Quantity.parse(quantity), repeats or "any")
 
 
 def read(
@@ -21,10 +40,20 @@ def read(
     keep: str | None,
     separator: str | None,
     encoding: str,
+    events: EventRules | None = None,
 ) -> Ratings:
-    """The ratings that a command was given."""
-    from discreet.readers.datasets import load_ratings
+    """The ratings, or events, that a command was given."""
+    from discreet.readers.datasets import load_events, load_ratings
 
+    if events is not None:
+        return load_events(
+            source,
+            mapping(columns),
+            quantity=events.quantity,
+            repeats=events.repeats,
+            separator=delimiter(separator),
+            encoding=encoding,
+        )
     return load_ratings(
         source,
         mapping(columns),

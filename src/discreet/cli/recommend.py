@@ -22,7 +22,8 @@ def recommend(
     ratings: Annotated[
         Path | None,
         typer.Option(
-            help="Own ratings: a table with item and rating (and user, for several people)."
+            help="Own ratings: a table with item and rating (and user, for several people). Of a "
+            "release of events, own events: item alone will do."
         ),
     ] = None,
     n: Annotated[int, typer.Option("-n", help="How many items for each person.")] = 10,
@@ -43,7 +44,8 @@ def recommend(
 
     Items that the release does not know are passed over. Without ratings, everybody gets the
     same list. The score is the predicted rating; what little is known of ranks lower than its
-    score, so scores need not fall from rank to rank.
+    score, so scores need not fall from rank to rank. Of a release of events, it is how often the
+    item was chosen.
 
     \b
     Examples:
@@ -65,6 +67,7 @@ def recommend(
             parse.mapping(columns),
             separator=parse.delimiter(separator),
             encoding=encoding,
+            events=loaded.events,
         )
     table = _recommendations(loaded, people, n, user, exclude_rated=not include_rated)
     if out is not None:
@@ -96,7 +99,8 @@ def _recommendations(
         matched = people.with_items(release.item_ids)
         if len(matched) < len(people):
             typer.echo(
-                f"{len(people) - len(matched)} of {len(people)} ratings are of items that the "
+                f"{len(people) - len(matched)} of {len(people)} "
+                f"{'events' if people.events else 'ratings'} are of items that the "
                 "release does not know: passed over.",
                 err=True,
             )

@@ -100,7 +100,7 @@ def serve(
     from discreet.database.erasures import erase_again
 
     _check_proxy(trusted_proxy)
-    wanted = _wanted(levels, default_level, scale, delta, publish_every, things)
+    wanted = declared_words(levels, default_level, scale, delta, publish_every, things)
     # Before anything is made that must be removed; a closed terminal is a stop, too.
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda *_: sys.exit(0))
@@ -113,6 +113,7 @@ def serve(
             database = str(Path(folder) / "demo.db")
         opened = Database(database)
         declared = establish(opened, wanted)
+        _require_ratings(declared)
         if demo:
             _fill(opened, declared, address)
         else:
@@ -137,7 +138,17 @@ def serve(
             uvicorn.Server(config).run(sockets=[listening])
 
 
-def _wanted(
+def _require_ratings(declared: Declaration) -> None:
+    """An error for a database of events: the pages ask people for ratings."""
+    if declared.events:
+        raise ParameterError(
+            "this database holds events, and the service's pages ask for ratings: import with "
+            "'discreet operate events', publish with 'discreet operate publish', take the release "
+            "out with 'discreet operate export', and recommend from it where your people are"
+        )
+
+
+def declared_words(
     levels: str | None,
     default_level: float | None,
     scale: str | None,

@@ -76,11 +76,13 @@ def certificate(value: Certificate) -> Table:
         ("statement", value.statement),
         ("theorem", f"{value.theorem.name}, {value.theorem.proof}"),
     ]
+    rules = value.provenance.events
     if value.sampler != "none":  # without noise there is nothing to say about it
         rows += [
             ("unit", f"one {value.unit}. {value.about_sums}"),
             ("neighbours", value.neighbours),
             ("item columns", ", ".join(value.provenance.columns) or "none"),
+            *([] if rules is None else [("events", rules)]),
             ("levels", value.levels),
             ("personalisation", value.personalisation),
             ("threshold t", value.threshold_words),
@@ -115,6 +117,8 @@ def contents(release: Release) -> str:
     hidden = sum(name.startswith("factor ") for name in names) if names else count
     factors = f"{hidden} hidden factors" if hidden != 1 else "1 hidden factor"
     public = f" and {count - hidden} public columns" if count > hidden else ""
+    if release.events:
+        return f"{len(release.items)} items, how often each was chosen; {factors}{public}."
     text = f"{len(release.items)} items, {factors}{public} each, ratings {release.scale}."
     if release.certificate.scheme == "Chorus" and not hidden:
         text += " There were too few ratings to tell hidden factors from noise at these levels."

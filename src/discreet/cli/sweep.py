@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import show
+from discreet.cli import parse, show
 from discreet.cli.schemes import mentioned
 from discreet.errors import MissingExtraError, OutputError, ParameterError, require_positive
 
@@ -35,6 +35,14 @@ def sweep(
     ] = "",
     items: o.ItemsOption = None,
     public_column: o.PublicColumnsOption = None,
+    columns: o.ColumnsOption = None,
+    scale: o.ScaleOption = None,
+    keep: o.KeepOption = None,
+    events: o.EventsOption = False,
+    quantity: o.QuantityOption = None,
+    repeats: o.RepeatsOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 3,
     split: o.SplitOption = o.SplitName.RANDOM,
     top: o.TopOption = 10,
@@ -55,15 +63,19 @@ def sweep(
     Examples:
       discreet sweep club --items club --out sweep
       discreet sweep ratings.parquet --scheme tally --scheme chorus --epsilons 0.1,1,4
+      discreet sweep plays.parquet --events --epsilons 0.1,1 --split last
       discreet sweep ml-100k --scheme pdp-pmf --epsilons 0.5,1 --thresholds 0.5,1 --factors 5,20
     """
     from discreet.evaluate.judge import Judging
     from discreet.experiments.run import find_source, left_out
     from discreet.experiments.run import sweep as run
+    from discreet.experiments.source import Reading
     from discreet.schemes import find_scheme
     from discreet.schemes.base import options_of
 
-    chosen = scheme or ["tally", "chorus"]
+    chosen = scheme or [
+        name for name in ("tally", "chorus") if find_scheme(name).about.events or not events
+    ]
     mentioned([f"--scheme={name}" for name in chosen])
     options = {option for name in chosen for option in options_of(find_scheme(name))}
     for flag, values, option in (
@@ -74,8 +86,17 @@ def sweep(
             raise ParameterError(
                 f"{flag} goes with schemes that have any: {', '.join(chosen)} has none"
             )
-    source = find_source(ratings, items, public_column or ())
+    reading = Reading(
+        tuple(parse.mapping(columns).items()),
+        None if scale is None else parse.scale_of(scale),
+        keep,
+        parse.delimiter(separator),
+        encoding,
+        parse.rules(events, quantity, repeats, scale, keep),
+    )
+    source = find_source(ratings, items, public_column or (), reading)
     show.source(source)
+    judging = Judging(top, o.TargetName.CONSUMED if events else target)
     try:
         with show.progress_bar() as progress:
             table = run(
@@ -87,7 +108,7 @@ def sweep(
                 factors=[int(d) for d in _numbers("--factors", factors)],
                 folds=folds,
                 split=split,
-                lists=Judging(top, target),
+                lists=judging,
                 baselines=baselines,
                 workers=workers,
                 progress=progress,
@@ -96,7 +117,7 @@ def sweep(
         typer.echo("Interrupted: what was done is kept. The same command goes on.", err=True)
         raise typer.Exit(130) from None
     _save(table, out)
-    _print(table, Judging(top, target), left_out(source, baselines=baselines))
+    _print(table, judging, left_out(source, baselines=baselines))
     figures = _figures(table, out, top)
     show.console().print(f"\nTable: {out / 'sweep.csv'}{figures}")
     show.console().print(show.SECRET_RESULTS, style="yellow")

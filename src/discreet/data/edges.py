@@ -59,6 +59,11 @@ class Table(Protocol):
         """How often each was rated, and the sum of its ratings."""
         ...
 
+    @property
+    def events(self) -> bool:
+        """Whether it is a table of events."""
+        ...
+
 
 class Match(NamedTuple):
     """How many ratings are of items in the catalogue, and how many are not: secret.
@@ -75,6 +80,7 @@ class Match(NamedTuple):
     """Some of the catalogue's."""
     differences: tuple[str, ...] = ()
     """In what most of the table's other items differ from some of the catalogue's."""
+    what: str = "ratings"
 
     @property
     def many(self) -> bool:
@@ -83,7 +89,7 @@ class Match(NamedTuple):
 
     def __str__(self) -> str:
         total = self.inside + self.outside
-        told = f"{self.outside:,} of {total:,} ratings are of items outside the catalogue"
+        told = f"{self.outside:,} of {total:,} {self.what} are of items outside the catalogue"
         if not self.many:
             return f"{told}: nothing is learned from them."
         return f"{told} ({self.outside / total:.0%}): nothing is learned from them. {self.examples}"
@@ -92,7 +98,7 @@ class Match(NamedTuple):
     def examples(self) -> str:
         """Some ids of either table, and in what their spelling differs."""
         told = (
-            f"In the ratings but not in the catalogue: {', '.join(map(repr, self.strangers))}; "
+            f"In the {self.what} but not in the catalogue: {', '.join(map(repr, self.strangers))}; "
             f"in the catalogue: {', '.join(map(repr, self.known))}."
         )
         if not self.differences:
@@ -107,7 +113,7 @@ def check_tables(ratings: Table, items: Items) -> Match:
     for orders the items as their ratings do.
     """
     per_item = ratings.per_item
-    found = _some_inside(match(per_item, items))
+    found = _some_inside(match(per_item, items, events=ratings.events))
     refuse_derived(per_item, items)
     return found
 
@@ -128,22 +134,24 @@ def require_inside(ratings: Table, items: Items | None) -> None:
     """An error if there are ratings, and all of them are of items outside the catalogue."""
     if items is None or (items.ids.rows(ratings.items.values) >= 0).all():
         return
-    _some_inside(match(ratings.per_item, items))
+    _some_inside(match(ratings.per_item, items, events=ratings.events))
 
 
 def _some_inside(found: Match) -> Match:
     if found.outside and not found.inside:
-        raise DataError(f"no rating is of an item in the item table. {found.examples}")
+        one = found.what.removesuffix("s")
+        raise DataError(f"no {one} is of an item in the item table. {found.examples}")
     return found
 
 
-def match(per_item: PerItem, items: Items) -> Match:
-    """How many ratings are inside the catalogue and outside, with examples of ids."""
+def match(per_item: PerItem, items: Items, *, events: bool = False) -> Match:
+    """How many ratings, or events, are inside the catalogue and outside, with examples of ids."""
     strange = (items.ids.rows(per_item.ids.values) < 0) & (per_item.counts > 0)
     outside = int(per_item.counts[strange].sum())
     inside = int(per_item.counts.sum()) - outside
+    what = "events" if events else "ratings"
     if not outside:
-        return Match(inside, 0)
+        return Match(inside, 0, what=what)
     strangers = per_item.ids.values.filter(pl.Series(strange))
     return Match(
         inside,
@@ -151,6 +159,7 @@ def match(per_item: PerItem, items: Items) -> Match:
         tuple(strangers.head(_EXAMPLES)),
         tuple(items.ids.values.head(_EXAMPLES)),
         tuple(_differences(strangers.cast(pl.String), items.ids.values.cast(pl.String))),
+        what,
     )
 
 

@@ -23,6 +23,7 @@ from discreet.data.columns import (
 )
 from discreet.data.csr import CSR
 from discreet.data.edges import PerItem
+from discreet.data.event_rules import EventRules
 from discreet.data.ids import Ids, Keys, id_column
 from discreet.data.scale import RatingScale
 from discreet.data.source import OnePart, OverCatalogue
@@ -112,11 +113,8 @@ class Ratings:
                 "keep='last' needs a timestamp column to know which record of a pair is the "
                 "latest: map one, or remove the duplicates first"
             )
-        people = Keys.of(ids[0], text=text_ids)
-        items, item = Ids.factorise(ids[1], text=text_ids)
-        others = [column for column in (rating, epsilon, timestamp) if column is not None]
         try:
-            known, ptr = _in_order(people.column, item, len(items), others)
+            pairs = arrange(ids[0], ids[1], (rating, epsilon, timestamp), text_ids=text_ids)
         except PairTwiceError as twice:
             # Once more from the table: what was made of it has been moved.
             user, item = (Keys.of(column, text=text_ids).column.whole for column in ids)
@@ -124,8 +122,7 @@ class Ratings:
                 raise _two_of_one_pair(np.flatnonzero(user == twice.first), item, where) from None
             kept = _latest_of_each_pair(user, item, timestamps(table[chosen["timestamp"]], where))
             return cls.from_frame(table[kept], columns, scale=scale, text_ids=text_ids)
-        users = people.named(known)
-        return cls(users, items, ptr, item, rating, epsilon, timestamp, scale)
+        return cls(*pairs, rating, epsilon, timestamp, scale)
 
     def __len__(self) -> int:
         return len(self.rating)
@@ -193,6 +190,16 @@ class Ratings:
         """Whether the table has an epsilon column: a privacy level for every rating."""
         return self.epsilon is not None
 
+    @property
+    def rules(self) -> EventRules | None:
+        """By which rows of events became records; None for ratings."""
+        return None
+
+    @property
+    def events(self) -> bool:
+        """Whether these are events, whose secret is that they happened; false for ratings."""
+        return self.rules is not None
+
     def over(self, catalogue: Ids) -> OverCatalogue:
         """The same table as a source whose items are those of a public catalogue.
 
@@ -230,6 +237,24 @@ class Ratings:
         if self.timestamp is not None:
             columns["timestamp"] = pl.Series(self.timestamp)
         return pl.DataFrame(columns)
+
+
+def arrange(
+    user: pl.Series,
+    item: pl.Series,
+    columns: Sequence[NDArray[Any] | None],
+    *,
+    text_ids: bool,
+) -> tuple[Ids, Ids, Integers, NDArray[np.int32]]:
+    """Users, items, pointers and item numbers of records; their other columns move along in place.
+
+    `PairTwiceError` for a pair that occurs twice, after which the columns are in no order.
+    """
+    people = Keys.of(user, text=text_ids)
+    items, numbers = Ids.factorise(item, text=text_ids)
+    others = [column for column in columns if column is not None]
+    known, ptr = _in_order(people.column, numbers, len(items), others)
+    return people.named(known), items, ptr, numbers
 
 
 def _in_order(

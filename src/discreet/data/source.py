@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from discreet.arrays import Integers
+from discreet.data.event_rules import EventRules
 from discreet.data.ids import Ids
 from discreet.data.scale import RatingScale
 
@@ -48,6 +49,16 @@ class RatingsSource(Protocol):
     @property
     def has_levels(self) -> bool:
         """Whether the table has an epsilon column, with levels that people chose."""
+        ...
+
+    @property
+    def rules(self) -> EventRules | None:
+        """By which rows of events became records; None for ratings."""
+        ...
+
+    @property
+    def events(self) -> bool:
+        """Whether these are events: who chose what, with values from 0 to 1 as ratings."""
         ...
 
     def over(self, catalogue: Ids) -> RatingsSource:
@@ -97,6 +108,16 @@ class OverCatalogue:
     def has_levels(self) -> bool:
         """Whether the table has an epsilon column."""
         return self.table.has_levels
+
+    @property
+    def rules(self) -> EventRules | None:
+        """By which rows of events became records; None for ratings."""
+        return self.table.rules
+
+    @property
+    def events(self) -> bool:
+        """Whether these are events."""
+        return self.table.events
 
     def over(self, catalogue: Ids) -> OverCatalogue:
         """The same table over another catalogue."""

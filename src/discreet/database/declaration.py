@@ -12,6 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from discreet.data.event_rules import EventRules, Quantity
 from discreet.data.scale import RatingScale
 from discreet.database.connection import Database, now, one_at_a_time
 from discreet.database.generation import DatabaseKeeper
@@ -45,6 +46,13 @@ class Declaration:
     """The schedule of releases; 0 if the operator keeps one by other means."""
     things: str = "films"
     """What is rated, in the words of the page."""
+    events: bool = False
+    """Whether the database holds events, not ratings; then the scale is from 0 to 1."""
+    quantity: str | None = None
+    """Of events: how much a weight counts, as it is written (log:10); None: every event counts 1.
+    """
+    repeats: str = "any"
+    """Of events: what several of one pair are."""
     declared_at: int = 0
     """From when on the schedule counts."""
 
@@ -63,6 +71,10 @@ class Declaration:
             raise ParameterError(f"delta must be from 0 to below 1: got {self.delta!r}")
         if not (math.isfinite(self.publish_every_hours) and self.publish_every_hours >= 0):
             raise ParameterError(f"hours must be at least 0: got {self.publish_every_hours!r}")
+        if self.rules is not None:  # which an error would be if they were none
+            scale = RatingScale(0, 1)
+        elif self.quantity is not None or self.repeats != "any":
+            raise ParameterError("a quantity and repeats are declared of events, not of ratings")
         require_count("letters in the name of what is rated", len(self.things.strip()))
         object.__setattr__(self, "scale", (scale.lo, scale.hi))
         object.__setattr__(self, "levels", levels)
@@ -83,6 +95,14 @@ class Declaration:
         """The level of a rating that was given without one."""
         assert self.default_level is not None
         return self.default_level
+
+    @property
+    def rules(self) -> EventRules | None:
+        """By which rows of events become records; None for ratings."""
+        if not self.events:
+            return None
+        quantity = None if self.quantity is None else Quantity.parse(self.quantity)
+        return EventRules(quantity, self.repeats)
 
     @property
     def rating_scale(self) -> RatingScale:

@@ -15,6 +15,7 @@ from discreet.progress import Progress, silent
 from discreet.release.release import Release
 from discreet.schemes import SCHEMES, find_scheme
 from discreet.schemes.base import Run, Scheme
+from discreet.schemes.catalogue import refuse_events
 
 
 class SourceTable(RatingsSource, Table, Protocol):
@@ -49,6 +50,12 @@ def require_engine(scheme: Scheme, engine: str) -> None:
         )
 
 
+def require_suited(scheme: Scheme, source: RatingsSource) -> None:
+    """An error for events, if a scheme learns from ratings alone."""
+    if source.events and not scheme.about.events:
+        refuse_events()
+
+
 def fit_release(
     scheme: Releasing,
     source: SourceTable,
@@ -60,6 +67,7 @@ def fit_release(
 ) -> Release:
     """The release that `scheme.fit` would make of the same ratings in memory, bit for bit."""
     require_engine(scheme, "stream")
+    require_suited(scheme, source)
     checked = scheme.checked(spec)
     require_inside(source, scheme.items)
     data = _over(source, scheme.items)

@@ -15,6 +15,8 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.data.columns import choose_columns
 from discreet.data.edges import PerItem
+from discreet.data.event_rules import EventRules
+from discreet.data.events import SCALE, read_table
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -40,6 +42,13 @@ class Stream:
     per_item: PerItem = field(repr=False)
     """How often each item of the table was rated, whatever the catalogue: secret."""
     keep: str | None = None
+    rules: EventRules | None = None
+    """Of events: by which rows become records."""
+
+    @property
+    def events(self) -> bool:
+        """Whether these are events."""
+        return self.rules is not None
 
     def over(self, catalogue: Ids) -> Stream:
         """The same, to be counted over a public catalogue."""
@@ -53,7 +62,7 @@ class Stream:
         """One part, checked like any table, with all records of its people."""
         frame = pl.concat([pl.read_parquet(file) for file in self.parts[part]])
         try:
-            return Ratings.from_frame(frame, scale=self.scale, keep=self.keep)
+            return read_table(frame, scale=self.scale, keep=self.keep, rules=self.rules)
         except DataError as error:
             raise DataError(f"{error} (rows are counted within one part of the table)") from None
 
@@ -80,6 +89,7 @@ def open_stream(
     *,
     scale: RatingScale | tuple[float, float] = (1, 5),
     keep: str | None = None,
+    rules: EventRules | None = None,
     rows: int = ROWS,
     folder: str | Path | None = None,
     progress: Progress = silent,
@@ -88,9 +98,10 @@ def open_stream(
 
     The parts go when it closes. They are as secret as the ratings: in a folder that only its owner
     can read, in `folder` or where temporary files are kept. They take about as much room as the
-    table. Which files can be scanned, `readers/formats.py` says.
+    table. Which files can be scanned, `readers/formats.py` says. With `rules` it is a table of
+    events.
     """
-    scan, chosen = _scan(Path(source), columns or {})
+    scan, chosen = _scan(Path(source), columns or {}, rules)
     try:
         place = tempfile.TemporaryDirectory(prefix="discreet-", dir=folder)
     except OSError as error:
@@ -100,23 +111,27 @@ def open_stream(
         try:
             count = int(table.select(pl.len()).collect(engine="streaming").item())
             if count == 0:
-                raise DataError(f"{source}: the ratings table is empty: it needs at least one row")
-            rating = pl.col("rating").cast(pl.Float64, strict=False)
-            by_item = table.group_by("item").agg(pl.len().alias("count"), rating.sum().alias("sum"))
+                raise DataError(f"{source}: the table is empty: it needs at least one row")
+            values = [pl.col(c) for c in ("rating", "weight") if c in chosen]
+            value = (values or [pl.lit(1.0)])[0].cast(pl.Float64, strict=False)
+            by_item = table.group_by("item").agg(pl.len().alias("count"), value.sum().alias("sum"))
             per_item = PerItem.of(by_item.collect(engine="streaming"))
             files = _split(table, count, rows, Path(name), progress)
         except pl.exceptions.PolarsError as error:
             raise DataError(f"{source}: cannot be read as a table: {error}") from None
-        scale = RatingScale.of(scale)
-        yield Stream(per_item.ids, scale, files, "epsilon" in chosen, per_item, keep)
+        scale = RatingScale.of(scale) if rules is None else SCALE
+        yield Stream(per_item.ids, scale, files, "epsilon" in chosen, per_item, keep, rules)
 
 
-def _scan(source: Path, columns: Mapping[str, str]) -> tuple[pl.LazyFrame, dict[str, str]]:
+def _scan(
+    source: Path, columns: Mapping[str, str], rules: EventRules | None
+) -> tuple[pl.LazyFrame, dict[str, str]]:
     if not source.exists():
         raise DataMissingError(f"no file or folder {source}: check the path")
     try:
-        scan = scan_ratings(source, Dialect(columns))
-        return scan, choose_columns(scan.limit(1).collect().columns, columns)
+        scan = scan_ratings(source, Dialect(columns, events=rules is not None))
+        choose = choose_columns if rules is None else rules.choose_columns
+        return scan, choose(scan.limit(1).collect().columns, columns)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise DataError(
             f"{source}: the stream engine reads Parquet (a file or a folder) and "

@@ -67,7 +67,7 @@ class Judging:
 
 def has_opinions(table: Ratings) -> bool:
     """Whether a record says how an item was liked; an event says only that it was chosen."""
-    return not getattr(table, "events", False)
+    return not table.events
 
 
 def judge_lists(

@@ -109,6 +109,8 @@ class Cell:
         what["job"]["source"] = self.job.source.fingerprint
         if not self.job.with_items:
             what["job"].pop("with_items")
+        if self.split != "random":
+            what["times"] = self.job.source.times
         for later, usual in (("split", "random"), ("lists", None)):
             if what[later] == usual:
                 what.pop(later)

@@ -17,27 +17,33 @@ from discreet.evaluate.splits import folds_of, split_of
 from discreet.experiments.cells import Cell, Job, Store, cdf_place, options, run_cells
 from discreet.experiments.paper import cells_of, delta_for, figure_points, results
 from discreet.experiments.report import Report, about
-from discreet.experiments.source import Source
+from discreet.experiments.source import Reading, Source
 from discreet.experiments.statements import Verdict
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.readers import datasets
 from discreet.schemes import SCHEMES, find_scheme
 from discreet.schemes.base import options_of
+from discreet.schemes.catalogue import refuse_events
 
 _RUNS = "runs.json"
 """What was asked for in a folder, so that its report covers all of it."""
 
 
-def find_source(data: str, items: str | None = None, public_columns: Sequence[str] = ()) -> Source:
+def find_source(
+    data: str,
+    items: str | None = None,
+    public_columns: Sequence[str] = (),
+    reading: Reading = Reading(),
+) -> Source:
     """A data set by name, with its item table if it is there, or tables by their paths."""
     vouched = tuple(public_columns)
     known = data in datasets.DATA_SETS and not Path(data).exists()
     if known and items is None:
         table = data if datasets.has_items(data) else None
-        return Source(data, data, table, public_columns=vouched).stamped()
+        return Source(data, data, table, public_columns=vouched, reading=reading).stamped()
     name = Path(data).stem if not known else data
-    return Source(name, data, items, public_columns=vouched).stamped()
+    return Source(name, data, items, public_columns=vouched, reading=reading).stamped()
 
 
 def default_figures(name: str) -> list[str]:
@@ -186,6 +192,8 @@ def _grid(
     delta = delta_for(len(source.load()))
     for name in schemes:
         about, has = find_scheme(name).about, options_of(find_scheme(name))
+        if source.reading.events is not None and not about.events:
+            refuse_events()
         ts: list[float | None] = [*thresholds] if thresholds and "threshold" in has else [None]
         ds: list[int | None] = [*factors] if factors and "factors" in has else [None]
         for epsilon, t, d in product(epsilons if about.private else [None], ts, ds):

@@ -14,6 +14,7 @@ from discreet.data.ratings import Ratings
 from discreet.database import catalogue, own_ratings, people
 from discreet.database.connection import Database, Lock, one_at_a_time
 from discreet.database.declaration import Declaration, ledger_key
+from discreet.errors import DataError
 from discreet.privacy.hashing import Hashes
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -53,17 +54,24 @@ def add_ratings(
     """Add ratings, and the people who are new; those without a level get the declared default.
 
     A pair that is rated already keeps its rating, unless `replace`. Checked as a whole before
-    anything is written.
+    anything is written. Events go into a database that was declared for them, and by its rules.
     """
+    if ratings.rules != declared.rules:
+        held, given = (
+            "ratings" if rules is None else f"events ({rules.words})"
+            for rules in (declared.rules, ratings.rules)
+        )
+        raise DataError(f"the database was declared for {held}: got {given}")
     levels = np.full(len(ratings), declared.usual_level)
     if ratings.epsilon is not None:
         levels = offered(declared).levels(ratings)
-    frame = ratings.to_frame().with_columns(pl.Series("epsilon", levels))
-    frame = frame.select(
-        pl.col("user").cast(pl.String),
-        pl.col("item").cast(pl.String),
-        pl.col("rating").cast(pl.Float64),
-        "epsilon",
+    frame = pl.DataFrame(
+        {
+            "user": ratings.users.take(ratings.user).cast(pl.String),
+            "item": ratings.items.take(ratings.item).cast(pl.String),
+            "rating": ratings.rating.astype(np.float64),
+            "epsilon": levels,
+        }
     )
     ids = ratings.users.values.cast(pl.String)
     people.check_ids(ids.to_list())

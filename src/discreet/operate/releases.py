@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from discreet.data.items import Items
 from discreet.database import erasures
@@ -19,10 +19,11 @@ from discreet.schemes import usual_scheme
 from discreet.schemes.base import Publishing, build_scheme
 
 
-def declared_scheme(declared: Declaration, items: Items) -> Publishing:
+def declared_scheme(declared: Declaration, items: Items, **given: Any) -> Publishing:
     """The scheme that a declaration asks for: Tally without a delta, Chorus with one."""
     kind = usual_scheme(declared.delta)
-    given = {"delta": declared.delta} if declared.delta else {}
+    if declared.delta:
+        given["delta"] = declared.delta
     return cast("Publishing", build_scheme(kind, items, **given))
 
 
@@ -46,12 +47,13 @@ def publish(
     database: Database,
     declared: Declaration,
     *,
+    noise: str = "exact",
     seed: int | None = None,
     progress: Progress = silent,
 ) -> tuple[ReleaseEntry, Snapshot]:
     """Train on the ratings that have budget left and record the release: visible, or no trace.
 
-    It happens also when nothing is new: leaving it out would tell that.
+    It happens also when nothing is new: leaving it out would tell that. `noise` is what draws it.
     """
     progress("read", 0, 1)
     DatabaseKeeper(database).check()
@@ -59,6 +61,6 @@ def publish(
     snapshot = read_snapshot(database, declared)
     progress("read", 1, 1)
     into, spec = DatabaseLedger(database, snapshot), offered(declared)
-    scheme = declared_scheme(declared, snapshot.items)
+    scheme = declared_scheme(declared, snapshot.items, noise=noise)
     _, entry = publish_into(into, scheme, snapshot.ratings, spec, seed=seed, progress=progress)
     return entry, snapshot

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.data.events import Events, of_values
 from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
@@ -76,12 +77,15 @@ def _in_order(parts: Iterable[Sequence[Any]]) -> pl.DataFrame:
 
 def _over_catalogue(table: pl.DataFrame, items: Items, declared: Declaration) -> Ratings:
     """The rows as ratings, record for row: every rated item is in the catalogue."""
-    scale = declared.rating_scale
+    scale, rules = declared.rating_scale, declared.rules
     if table.height == 0:
         nothing, none = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32)
         nobody, empty = Ids(pl.Series("user", [], dtype=pl.String)), np.zeros(0)
-        return Ratings(nobody, items.ids, nothing, none, empty, empty, None, scale)
-    ratings = Ratings.from_frame(table.drop("revision"), scale=scale).with_items(items.ids)
+        columns = (nobody, items.ids, nothing, none, empty, empty, None, scale)
+        return Ratings(*columns) if rules is None else Events(*columns, rules)
+    records = table.drop("revision")
+    made = Ratings.from_frame(records, scale=scale) if rules is None else of_values(records, rules)
+    ratings = made.with_items(items.ids)
     if len(ratings) != table.height:
         raise LedgerError(
             "the database holds ratings of items outside its catalogue: repair it first"

@@ -16,28 +16,13 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.kernels.threads import blockwise
-from discreet.privacy.fixedpoint import (
-    FUNCTIONS_HAIR,
-    GRID_DELTA,
-    GRID_EPSILON,
-    GRID_FACTOR,
-    GRID_SHARE,
-    GRID_TAIL,
-    SMALLEST_DELTA,
-)
+from discreet.privacy.fixedpoint import BUDGET_SHAVE, FUNCTIONS_HAIR
 
 _TABLE = 2048
+_STEPS = 44
+"""Binary digits of a mu: what is below them is not worth looking for."""
 _NOTHING = 1e-290
 """Below it erfc may have lost its digits: added to one tail, and the other is left out."""
-
-
-def grid_loss(numbers: int, scale: float) -> float:
-    """How much drawing noise on a grid of integers, instead of real numbers, may add to epsilon.
-
-    For so many numbers, with noise of this scale in steps of the grid:
-    docs/proofs/margins.md#noise-on-a-grid: (K^2 + 1)/(24 scale^2) each, K = 19.8 deviations.
-    """
-    return numbers * GRID_TAIL / (24 * scale**2)
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
@@ -63,31 +48,29 @@ def _normal_tail(x: float) -> float:
 def gaussian_mu(epsilon: float, delta: float) -> float:
     """The largest mu, rounded down, with which mu-GDP implies (epsilon, delta)-DP.
 
-    The larger mu, the less noise. A little of both is set aside for noise on a grid, so nothing is
-    left below 1e-7 and 1e-15.
+    The larger mu, the less noise. A hair of both is set aside, for whoever computed them.
 
     >>> round(gaussian_mu(1.0, 1e-6), 4)
     0.2367
     """
     if not 0 < delta < 1:
         raise ParameterError(f"delta must be between 0 and 1: got {delta!r}")
-    epsilon, delta = epsilon - GRID_EPSILON, delta - GRID_DELTA
-    if epsilon <= 0 or delta <= 0:
+    epsilon, delta = (1 - BUDGET_SHAVE) * epsilon, (1 - BUDGET_SHAVE) * delta
+    if epsilon <= 0:
         return 0.0
-    low, high = 0.0, 1.0
-    while gaussian_delta(high, epsilon) <= delta:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        if gaussian_delta(middle, epsilon) <= delta:
-            low = middle
-        else:
-            high = middle
-    mu = low * (1 - 1e-12)
-    # The search only proposes; what is answered has passed a check that rounding cannot fool.
-    spare = (1 - GRID_SHARE) * GRID_EPSILON
-    while mu > 0 and GRID_FACTOR * delta_at_most(mu, epsilon + spare) > delta:
-        mu *= 1 - 2.0**-10
+    # Whatever is answered has passed a check that rounding cannot fool.
+    mu = 1.0
+    while delta_at_most(mu, epsilon) <= delta:
+        mu *= 2
+    while mu > _NOTHING and delta_at_most(mu, epsilon) > delta:
+        mu /= 2
+    if mu <= _NOTHING:
+        return 0.0
+    step = mu
+    for _ in range(_STEPS):
+        step /= 2
+        if delta_at_most(mu + step, epsilon) <= delta:
+            mu += step
     return mu
 
 
@@ -112,9 +95,8 @@ def usable_mu(epsilon: float, delta: float) -> float:
     if (mu := gaussian_mu(epsilon, delta)) > 0:
         return mu
     raise ParameterError(
-        f"Gaussian noise needs an epsilon well above {GRID_EPSILON:g} and a delta of at least "
-        f"{SMALLEST_DELTA:g} in every publication, because so much is set aside for noise on a "
-        f"grid: got epsilon = {epsilon:g} and delta = {delta:g}"
+        f"an epsilon of {epsilon:g} and a delta of {delta:g} are too small for Gaussian noise: its "
+        "accounting is in 64-bit numbers"
     )
 
 

@@ -17,6 +17,7 @@ from discreet.privacy.provenance import (
     Provenance,
 )
 from discreet.privacy.theorems import Status, Theorem
+from discreet.privacy.wording import of_events
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,10 @@ class Certificate:
     @property
     def about_sums(self) -> str:
         """How the epsilons and deltas of several ratings, and of several releases, add up."""
+        return of_events(self._about_sums) if self.provenance.events else self._about_sums
+
+    @property
+    def _about_sums(self) -> str:
         numbers = "epsilons and deltas" if self.delta else "epsilons"
         if self.unit == "person":
             return f"All ratings of a person together; the {numbers} of several releases add up."

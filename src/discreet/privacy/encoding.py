@@ -13,7 +13,6 @@ from typing import Any
 
 from discreet.errors import ReleaseError
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.fixedpoint import LARGEST_EPSILON
 from discreet.privacy.history import History, Restore
 from discreet.privacy.promise import INCREMENTAL
 from discreet.privacy.provenance import (
@@ -28,6 +27,8 @@ from discreet.privacy.provenance import (
 from discreet.privacy.theorems import THEOREMS, Status, Theorem, weakest
 
 FORMAT = 2
+_LIMIT_BEFORE = 128.0
+"""Up to which Chorus was proven with discrete Gaussian noise, in releases that do not say so."""
 
 
 def write(certificate: Certificate) -> str:
@@ -154,13 +155,22 @@ def _or_none(of: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else of(value)
 
 
-def _record(kind: Callable[..., Any], shape: Mapping[str, Callable[[Any], Any]]) -> Any:
+def _record(
+    kind: Callable[..., Any],
+    shape: Mapping[str, Callable[[Any], Any]],
+    later: Mapping[str, Callable[[Any], Any]] | None = None,
+) -> Any:
+    """What reads an object with these fields, and those that certificates have had since then."""
+    known = {**shape, **(later or {})}
+
     def read_record(raw: Any) -> Any:
         if not isinstance(raw, dict):
             raise ValueError(f"an object is wanted: got {raw!r}")
-        _require(raw, tuple(shape))
+        _require(raw, tuple(name for name in known if name in shape or name in raw))
         values = {}
-        for name, of in shape.items():
+        for name, of in known.items():
+            if name not in raw:
+                continue
             try:
                 values[name] = of(raw[name])
             except (TypeError, ValueError) as error:
@@ -235,6 +245,7 @@ _provenance = _record(
         ),
         "recorded": _flag,
     },
+    later={"events": _or_none(_word)},
 )
 
 _FIRST_FORMAT = (
@@ -275,7 +286,7 @@ def _from_first_format(raw: Mapping[str, Any]) -> Provenance:
         threshold_rule="declared" if threshold is not None else raw["threshold"],
         delta=_share(raw["delta"]),
         served=threshold,
-        proven_up_to=LARGEST_EPSILON if raw["scheme"] == "Chorus" else None,
+        proven_up_to=_LIMIT_BEFORE if raw["scheme"] == "Chorus" else None,
         parameters=_parameters(raw["parameters"]),
         sampler=_word(raw["sampler"]),
         entropy=SYSTEM_ENTROPY if _word(raw["entropy"]) == SYSTEM_ENTROPY else SEEDED,

@@ -34,28 +34,18 @@ COIN_SHAVE = 2.0**-46
 """Off an inclusion probability: pi as computed <= pi (1 + 60 2^-53): #coins."""
 CONTRIBUTION_SHAVE = 2.0**-40
 """Off a record's weight in Chorus' rounds: |a| + rho <= omega (X + rho): #contributions."""
+BUDGET_SHAVE = 2.0**-36
+"""Off an epsilon and a delta that Gaussian noise is made for: parts of a whole, each rounded, and
+their sums are within it: #gaussian-accounting, #the-ledger."""
 LEDGER_SHAVE = 2.0**-40
 """Off the level of a pair that has spent before: what was allowed adds up to <= E: #the-ledger."""
 ROUNDING = 2.0**-53
 """What one operation in 64 bits errs by, at most, as a share of its result: #what-is-assumed."""
+MOST_PARTS = 1 << 16
+"""Of a delta, whose sum may be rounded up by so many ROUNDINGs: #the-ledger."""
 FUNCTIONS_HAIR = 2.0**-48
 """More than erfc, exp, log and four roundings err by, as a share: #gaussian-accounting."""
 
-# Noise on a grid instead of rounded noise: proofs/margins.md#noise-on-a-grid.
-GRID_EPSILON, GRID_DELTA = 1e-7, 1e-15
-"""Set aside of every budget: discrete Gaussian noise costs at most that much more."""
-GRID_SHARE = 0.7
-"""Of GRID_EPSILON, at most, for the noise itself; the rest is for rounding in its accounting."""
-GRID_TAIL = 394
-"""19.8^2 + 1, rounded up: noise within 19.8 deviations is compared point by point."""
-GRID_FACTOR = 1 + 2.0**-32
-"""By which noise on a grid may make any event more likely than rounded noise does."""
-MOST_NUMBERS = 1 << 40
-"""Of discrete Gaussian numbers in one fit, for which the tail beyond that is counted."""
-LARGEST_EPSILON = 128.0
-"""Up to which that tail, times e^epsilon, fits in GRID_DELTA: beyond it Chorus is not proven."""
-SMALLEST_DELTA = 1e-14
-"""Of one publication: below it more than a tenth would be set aside."""
 MOST_ITEMS = 1 << 23
 """Of a catalogue in Chorus' rounds: 2^23 0.55 2^40 < 2^63, a person's sums: #integer-sums."""
 

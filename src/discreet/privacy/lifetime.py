@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
-from discreet.privacy.fixedpoint import GRID_DELTA, LEDGER_SHAVE, ROUNDING
+from discreet.privacy.fixedpoint import LEDGER_SHAVE, MOST_PARTS, ROUNDING
 
 SPEND_COLUMNS: dict[str, type[pl.DataType]] = {
     "h1": pl.Int64,
@@ -65,8 +65,8 @@ class Spends(NamedTuple):
         if publications == 1:
             part = np.where(self.raised(levels), part, 0.0)
         if delta > 0:
-            # Parts of delta add up to delta but for rounding; the first has set aside more.
-            most = delta + min(publications * delta * ROUNDING, GRID_DELTA / 2)
+            # Parts of delta add up to delta but for rounding; each has set aside more.
+            most = delta * (1 + min(publications, MOST_PARTS) * ROUNDING)
             part = np.where(self.delta + delta / publications <= most, part, 0.0)
         return part
 

@@ -11,10 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import require_count
-from discreet.kernels.threads import even_ranges, run_ranges, thread_count
+from discreet.arrays import Integers
+from discreet.errors import ParameterError, require_choice, require_count
+from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_ranges, thread_count
+from discreet.privacy.attempts import add_exactly
 from discreet.privacy.hashing import derive_key
 from discreet.privacy.provenance import SEEDED, SYSTEM_ENTROPY
+from discreet.privacy.strips import Law, strips_of
+
+SAMPLERS = {"exact": "exact (Discreet)", "opendp": "exact (OpenDP)"}
+"""What draws noise on integers where there is no seed, and what certificates call it: `privacy.
+attempts`, or, for one more release and for Laplace noise alone, OpenDP's vetted samplers."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +38,11 @@ class Randomness:
     seed: int | None
     run: int = 0
     """Tells repeated runs with one seed apart, so that they do not draw the same noise."""
+    sampler: str = "exact"
+    """One of `SAMPLERS`; with a seed NumPy draws instead."""
 
     def __post_init__(self) -> None:
+        require_choice("noise", self.sampler, SAMPLERS)
         if self.seed is not None:
             require_count("seed", self.seed, least=0)
 
@@ -79,11 +89,12 @@ class Randomness:
 
         A record that moves the sums by D in all (L1) is thereby protected with epsilon = D/scale.
 
-        Without a seed OpenDP adds them, exactly: no floating-point number is involved, and where a
-        result leaves 64 bits it is cut off after the addition.
+        Without a seed exactly: no floating-point number is involved, and where a result leaves 64
+        bits it is cut off after the addition.
         """
         if self.seed is None:
-            return _exactly("make_laplace", "l1_distance", "i64", sums, scale, threads)
+            add = _by_opendp if self.sampler == "opendp" else _exactly
+            return add(Law.LAPLACE, sums, scale, threads)
         # The difference of two geometric numbers has this distribution.
         stop = -np.expm1(-1 / scale)
         one, other = (self._seeded_noise.geometric(stop, sums.shape) for _ in range(2))
@@ -92,14 +103,21 @@ class Randomness:
     def add_gaussian(
         self, sums: NDArray[np.int64], scale: float, *, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """The Gaussian mechanism on integers: an x of probability ~ exp(-x^2/2 scale^2) is added.
+        """The Gaussian mechanism, rounded to integers: sums + scale N, N a normal number.
 
+        The sums are integers, so to add a rounded number is to round afterwards: a record that
+        moves the sums by D (L2) is protected as by real numbers, with mu = D/scale.
         `privacy.accounting` has what that promises.
 
-        With a seed rounded normal numbers, which differ by less than one part in scale^2.
+        Without a seed exactly, as `add_laplace`.
         """
         if self.seed is None:
-            return _exactly("make_gaussian", "l2_distance", "f64", sums, scale, threads)
+            if self.sampler == "opendp":
+                raise ParameterError(
+                    "noise='opendp' goes with Laplace noise only: OpenDP draws no rounded Gaussian "
+                    "noise, and what its discrete Gaussian would promise is not proven here"
+                )
+            return _exactly(Law.ROUNDED, sums, scale, threads)
         noise = self._seeded_noise.standard_normal(sums.shape)
         noise *= scale
         noisy = np.rint(noise, out=noise).astype(np.int64)
@@ -109,7 +127,7 @@ class Randomness:
     @property
     def grid_sampler(self) -> str:
         """The sampler of the discrete noises, as the certificate says it."""
-        return "exact (OpenDP)" if self.seed is None else "NumPy, seeded"
+        return SAMPLERS[self.sampler] if self.seed is None else "NumPy, seeded"
 
     def _normals_and_gammas(self, rows: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows of d normal numbers, and a Gamma(d) number for each."""
@@ -126,20 +144,26 @@ class Randomness:
         return normal, -np.log1p(-uniform[:, even:]).sum(axis=1)
 
 
-def _exactly(
-    mechanism: str,
-    metric: str,
-    distance: str,
-    sums: NDArray[np.int64],
-    scale: float,
-    threads: int | None,
-) -> NDArray[np.int64]:
-    """Integers through one of OpenDP's mechanisms, whose noise needs no floating point."""
+def _exactly(law: Law, sums: Integers, scale: float, threads: int | None) -> Integers:
+    """Sums with noise of this law: `privacy.attempts`, from the operating system's words."""
+    strips, noisy = strips_of(law, float(scale)), np.array(sums, dtype=np.int64).ravel()
+
+    def add(lo: int, hi: int) -> None:
+        add_exactly(lo, hi, strips, _system_words, noisy)
+
+    workers = thread_count(threads)
+    run_ranges(add, even_ranges(len(noisy), workers, least=WORTH_THREADS), workers)
+    return noisy.reshape(sums.shape)
+
+
+def _by_opendp(law: Law, sums: Integers, scale: float, threads: int | None) -> Integers:
+    """Sums through OpenDP's discrete Laplace mechanism, which needs no floating point either."""
     import opendp.prelude as dp  # imported here: it takes a third of a second
 
+    assert law is Law.LAPLACE
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    noisy = getattr(dp.m, mechanism)(domain, getattr(dp, metric)(T=distance), scale=scale)
+    noisy = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)
     flat, out = sums.ravel(), np.empty(sums.size, dtype=np.int64)
 
     def fill(lo: int, hi: int) -> None:
@@ -150,7 +174,12 @@ def _exactly(
     return out.reshape(sums.shape)
 
 
+def _system_words(count: int) -> Integers:
+    """Words of 64 bits from the operating system's generator, which alone has a state."""
+    return np.frombuffer(os.urandom(8 * count), dtype=np.int64)
+
+
 def _system_uniforms(count: int) -> NDArray[np.float64]:
     """Multiples of 2^-53 in [0, 1) from the operating system's generator."""
-    bits = np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+    bits = _system_words(count).view(np.uint64)
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -17,6 +17,7 @@ from discreet.privacy.provenance import (
     Provenance,
 )
 from discreet.privacy.theorems import Status, Theorem, weakest
+from discreet.privacy.wording import of_events
 
 INCREMENTAL = "incremental"
 """The variant of releases that add to one another, within lifetime budgets."""
@@ -45,6 +46,8 @@ def promise(made: Provenance) -> Promise:
     found = [finding.leaves for finding in (*assumed, *refuted)]
     status = weakest(made.theorem.backing, *found)
     words = [finding.words for finding in assumed]
+    if made.events is not None:
+        words = [of_events(text) for text in words]
     statement = _stated(made.theorem, [finding.words for finding in refuted])
     return Promise(status, statement, (*words, *made.theorem.assumptions))
 

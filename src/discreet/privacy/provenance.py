@@ -99,6 +99,8 @@ class Provenance:
     pairs: Pairs = Pairs.CHECKED
     history: History | None = None
     """Of the ledger, for a release that adds to others."""
+    events: str | None = None
+    """Of a release of events, not ratings: the rules by which rows became records, in words."""
     recorded: bool = True
     """False for a release of a version that asserted its status instead of recording why, and for
     those that add to one."""
@@ -121,8 +123,15 @@ class Provenance:
             columns=_union(before.columns, self.columns),
             vouched=_union(before.vouched, self.vouched),
             suspects=_union(before.suspects, self.suspects),
+            events=self.events if self.events == before.events else _together(self, before),
             recorded=self.recorded and before.recorded,
         )
+
+
+def _together(made: Provenance, before: Provenance) -> str:
+    """Rules of this release and an earlier one: whichever they are, values are from 0 to 1."""
+    rules = (before.events or "").split(_BEFORE)
+    return _BEFORE.join([rule for rule in (made.events or "",) if rule not in rules] + rules)
 
 
 def _largest(one: float | None, other: float | None) -> float | None:

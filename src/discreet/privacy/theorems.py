@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from discreet.errors import ReleaseError
+from discreet.privacy.wording import of_events
 
 
 class Status(StrEnum):
@@ -64,6 +65,11 @@ _OVER_TIME = (
     "ledger, together, and those computed as if the pair had never been there are (E, delta)-"
     "close, both ways, where E is the largest level at which the pair was counted."
 )
+_EVENT = (
+    "A record is (user, item, value, epsilon), and that its event happened is secret with it. For "
+    "every data set D with at most one record per user and item, and every record z in it, the "
+    "releases computed from D and from D without z are "
+)
 _REFUTED = (
     "The paper claims epsilon-differential privacy for every rating. The claim does not hold: on "
     "small examples an attack proves a loss of more than twice the claimed epsilon."
@@ -99,6 +105,10 @@ THEOREMS = {
         ),
         Theorem("tally-person", _PERSON, "proofs/tally.md#the-whole-person"),
         Theorem(
+            "tally-events", _EVENT + "(epsilon(z), 0)-close, both ways.", "proofs/tally.md#events"
+        ),
+        Theorem("tally-events-person", of_events(_PERSON), "proofs/tally.md#events"),
+        Theorem(
             "chorus", _RECORD + "(epsilon(z), delta)-close, both ways.", "proofs/chorus.md#theorem"
         ),
         Theorem(
@@ -106,6 +116,11 @@ THEOREMS = {
         ),
         Theorem("chorus-person", _PERSON, "proofs/chorus.md#the-whole-person"),
         Theorem("incremental", _OVER_TIME, "proofs/incremental.md#theorem"),
+        Theorem(
+            "incremental-events",
+            of_events(_OVER_TIME),
+            "proofs/incremental.md#theorem",
+        ),
         Theorem(
             "pmf",
             "No privacy: the item factors depend on every rating without any noise.",
@@ -136,15 +151,22 @@ THEOREMS = {
 """All promises that the package's own schemes make."""
 
 
+_NOISE = "proofs/noise.md"
+"""What is proven rests on noise that is exactly what its proof says: that has a page of its own."""
+
+
 def read_proof(theorem: Theorem) -> str:
-    """The page that a theorem's proof stands on, from the installed package: no network."""
+    """The page that a theorem's proof stands on, from the installed package: no network.
+
+    Where something is proven, the page on noise follows.
+    """
     page = theorem.proof.split("#", maxsplit=1)[0]
+    pages = (page, _NOISE) if theorem.backing == Status.PROVEN else (page,)
     package = Path(__file__).parents[1]
     # A wheel holds the pages; in a checkout they are where they are written.
     for place in (package / "docs", package.parents[1] / "docs"):
-        found = place / page
-        if theorem.name in THEOREMS and found.is_file():
-            return found.read_text(encoding="utf-8")
+        if theorem.name in THEOREMS and (place / page).is_file():
+            return "\n".join((place / name).read_text(encoding="utf-8") for name in pages)
     raise ReleaseError(
         f"the proof of {theorem.name!r} is not a page of this package: its author names "
         f"{theorem.proof!r}"

@@ -65,7 +65,7 @@ def publish_into(
     progress("publish", 0, 3)
     with ledger.hold():
         state = ledger.state(data)
-        _require_scale(state, data)
+        _require_alike(state, data)
         progress("publish", 1, 3)
         run = Run(Randomness(seed, run=state.earlier), compute, progress)
         batch = scheme.publish_batch(data, spec, state, run)
@@ -85,8 +85,11 @@ def require_publishing(scheme: Publishing) -> None:
     scheme.require_publishable()
 
 
-def _require_scale(state: LedgerState, data: Ratings) -> None:
+def _require_alike(state: LedgerState, data: Ratings) -> None:
     before = state.before
+    if before is not None and before.events != data.events:
+        was, now = (("ratings", "events")[k] for k in (before.events, data.events))
+        raise LedgerError(f"the previous release is of {was}, and {now} cannot be added to them")
     if before is not None and before.scale != data.scale:
         raise LedgerError(
             f"the previous release has ratings {before.scale}, this table {data.scale}: "

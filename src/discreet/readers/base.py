@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from discreet.data.columns import COLUMNS, REQUIRED
+from discreet.data.event_rules import COLUMNS as EVENT_COLUMNS
+from discreet.data.event_rules import USUAL_NAMES
 from discreet.data.scale import RatingScale
 
 DEFAULT_SCALE = RatingScale(1, 5)
@@ -20,12 +23,28 @@ class Dialect:
     """What the caller says of a file because the file itself cannot say it.
 
     `columns` maps our names of columns to the file's; `separator` stands between the fields of a
-    text file; `encoding` is how its characters are written as bytes.
+    text file; `encoding` is how its characters are written as bytes. Tables of `events` have other
+    columns than ratings.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     separator: str | None = None
     encoding: str = "utf-8"
+    events: bool = False
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Our names of the columns by those that the file may have."""
+        if not self.events:
+            return {self.columns.get(name, name): name for name in COLUMNS}
+        usual = {theirs: ours for ours, names in USUAL_NAMES.items() for theirs in names}
+        unmapped = {theirs: ours for theirs, ours in usual.items() if ours not in self.columns}
+        return unmapped | {self.columns.get(name, name): name for name in EVENT_COLUMNS}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Our names of the columns that it must have."""
+        return REQUIRED[:2] if self.events else REQUIRED
 
 
 class RatingsTable(NamedTuple):

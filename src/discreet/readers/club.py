@@ -26,8 +26,8 @@ LABEL = "cinema club (synthetic: made-up members, films and ratings)"
 MEMBERS, RATINGS = 2000, 150_000
 
 # What a rating is made of, as standard deviations in stars; chosen to resemble MovieLens 100K.
-_MEAN, _MEMBER, _FILM, _POPULAR = 2.48, 0.46, 0.58, 0.44
-_TASTE, _HIDDEN, _AGE, _NOISE = 0.53, 0.42, 0.2, 0.505
+_MEAN, _MEMBER, _FILM, _POPULAR = 2.5, 0.46, 0.58, 0.44
+_TASTE, _HIDDEN, _AGE, _NOISE = 0.53, 0.42, 0.2, 0.5
 _CUTS = (1.46, 2.24, 3.27, 4.46)
 """An opinion above the k-th cut earns more than k stars: people are fond of threes and fours."""
 # What a choice is made of, as standard deviations of its log odds; likewise.

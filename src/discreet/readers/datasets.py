@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from discreet.data.event_rules import Quantity
+from discreet.data.events import Events
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -19,7 +21,7 @@ from discreet.errors import DataError, DataMissingError, OutputError
 from discreet.progress import Progress, silent
 from discreet.readers import club
 from discreet.readers.formats import holds_items, holds_ratings
-from discreet.readers.tables import read_items, read_ratings
+from discreet.readers.tables import read_events, read_items, read_ratings
 
 _GROUPLENS = "https://files.grouplens.org/datasets/movielens"
 CLUB = "club"
@@ -36,6 +38,10 @@ class DataSet:
     """The digest that its publisher gives beside the archive."""
     family: str | None = None
     """The data set that it is a part of and whose item table it shares."""
+    scale: tuple[float, float] | None = None
+    """Of its ratings, where it is not the format's."""
+    events: bool = False
+    """Whether it holds events, which have no ratings."""
     generate: Callable[[], club.Club] | None = None
     """Makes it in memory; such a data set is in no file."""
 
@@ -72,6 +78,17 @@ DATA_SETS = {
         "7,128 users of the Netflix Prize, as many as in the paper", family="netflix"
     ),
     "netflix-10m": DataSet("48,000 users of the Netflix Prize", family="netflix"),
+    "book-ratings": DataSet(
+        "Book-Crossing: 1,295 users, 14,684 books, 1 to 10", family="book", scale=(1, 10)
+    ),
+    "book-events": DataSet(
+        "Book-Crossing: who read what, 2,946 users, 17,384 books", family="book", events=True
+    ),
+    "steam-events": DataSet(
+        "Steam: who bought what, and hours played, 12,393 users, 5,155 games",
+        family="steam",
+        events=True,
+    ),
 }
 """Every data set by its name: a new one is a line here."""
 
@@ -153,13 +170,54 @@ def load_ratings(
     if known is not None and known.generate is not None:
         return known.generate().ratings
     if known is not None:
-        path = find(source)
-        if path is None:
-            raise DataMissingError(f"data set {source!r} is not here. {how_to_get(source)}")
-        source = str(path)
+        if known.events:
+            raise DataError(
+                f"data set {source!r} holds events, which have no ratings: read it with "
+                "load_events (--events on the command line)"
+            )
+        source, scale = _path(source), scale or known.scale
     return read_ratings(
         source, columns, scale=scale, keep=keep, separator=separator, encoding=encoding
     )
+
+
+def load_events(
+    source: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    quantity: Quantity | str | None = None,
+    repeats: str = "any",
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Events:
+    """Read events by a path, or by the name of a data set; of ratings, who rated what.
+
+    The other arguments are those of `read_events`.
+
+    >>> load_events("club")
+    Events(150,000 events of 2,000 users on 1,200 items)
+    """
+    known = _known(source)
+    if known is not None and known.generate is not None:
+        rule = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
+        table = known.generate().ratings.to_frame()
+        return Events.from_frame(table, columns, quantity=rule, repeats=repeats)
+    return read_events(
+        source if known is None else _path(source),
+        columns,
+        quantity=quantity,
+        repeats=repeats,
+        separator=separator,
+        encoding=encoding,
+    )
+
+
+def _path(name: str) -> str:
+    """Where a data set is, or an error that says how to get it."""
+    path = find(name)
+    if path is None:
+        raise DataMissingError(f"data set {name!r} is not here. {how_to_get(name)}")
+    return str(path)
 
 
 def load_items(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -25,11 +25,16 @@ LONGEST_LINE = 1 << 16
 
 
 def read_plain(
-    path: Path, separator: str, names: Mapping[str, str], needed: set[str]
+    path: Path,
+    separator: str,
+    names: Mapping[str, str],
+    needed: set[str],
+    required: Sequence[str] = REQUIRED,
 ) -> pl.DataFrame | None:
     """Read those columns of a table that `names` names in our words; ids and times are integers.
 
-    `names` maps the file's names of columns to ours; `needed` are names that the file must have.
+    `names` maps the file's names of columns to ours; `needed` are names that the file must have,
+    `required` those of ours.
 
     None where a general reader must decide: small files, columns that are needed and not there,
     anything quoted or missing, an id that is not an integer in its usual writing, a number of
@@ -43,7 +48,7 @@ def read_plain(
                 return None
             header = _header(file.read(LONGEST_LINE), separator)
             found = [names[name] for name in header if name in names]
-            there = set(REQUIRED) <= set(found) and needed <= set(header)
+            there = set(required) <= set(found) and needed <= set(header)
             if not there or len(set(found)) < len(found):
                 return None
             text = _whole(file.fileno())

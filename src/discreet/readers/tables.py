@@ -8,6 +8,8 @@ from pathlib import Path
 
 import polars as pl
 
+from discreet.data.event_rules import Quantity
+from discreet.data.events import Events
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
@@ -53,6 +55,40 @@ def read_ratings(
         raise DataError(f"{source}: {error}{_delimiter_hint(found.frame)}") from None
 
 
+def read_events(
+    path: str | Path,
+    columns: Mapping[str, str] | None = None,
+    *,
+    quantity: Quantity | str | None = None,
+    repeats: str = "any",
+    separator: str | None = None,
+    encoding: str = "utf-8",
+) -> Events:
+    """Read a table of events: who chose what, how much of it, and where given at which level.
+
+    `path` is as for `read_ratings`. A table has the columns user and item, and may have weight (a
+    quantity: hours, counts), epsilon and timestamp; `columns` maps these names to the file's. Every
+    event counts 1, unless `quantity` declares how much a weight counts, such as
+    Quantity(10, "log") or "log:10"; `repeats` says what several events of a pair are.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "plays.csv"
+    ...     _ = path.write_text("user_id,item_id,hours\\nada,7,5\\nada,7,2\\nbob,7,40\\n")
+    ...     read_events(path, quantity="linear:10").to_frame()["weight"].to_list()
+    [0.5, 1.0]
+    """
+    source = _existing(path)
+    rule = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
+    found = _read_ratings(source, Dialect(columns or {}, separator, encoding, events=True))
+    try:
+        return Events.from_frame(
+            found.frame, columns, quantity=rule, repeats=repeats, text_ids=found.text_ids
+        )
+    except DataError as error:
+        raise DataError(f"{source}: {error}{_delimiter_hint(found.frame)}") from None
+
+
 def read_people(
     path: str | Path,
     scale: RatingScale,
@@ -60,17 +96,23 @@ def read_people(
     *,
     separator: str | None = None,
     encoding: str = "utf-8",
+    events: bool = False,
 ) -> Ratings:
     """Read the ratings of people who are to get recommendations without having been trained on.
 
     The table has the columns item and rating, and user where there are several people; without it,
-    all rows are of one person, called "you". `scale` is that of the release.
+    all rows are of one person, called "you". `scale` is that of the release. Of `events`, the table
+    may have the column item alone.
     """
     source, mapped = _existing(path), columns or {}
-    frame, _, text_ids = _read_ratings(source, Dialect(mapped, separator, encoding))
-    if frame.width > 1 and mapped.get("user", "user") not in frame.columns:
+    dialect = Dialect(mapped, separator, encoding, events=events)
+    frame, _, text_ids = _read_ratings(source, dialect)
+    users = {theirs for theirs, ours in dialect.names.items() if ours == "user"}
+    if (frame.width > 1 or events) and users.isdisjoint(frame.columns):
         frame = frame.with_columns(pl.lit("you").alias("user"))
     try:
+        if events:
+            return Events.from_frame(frame, mapped, text_ids=text_ids)
         return Ratings.from_frame(frame, mapped, scale=scale, text_ids=text_ids)
     except DataError as error:
         raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None

@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from discreet.data.columns import COLUMNS
 from discreet.errors import DataError
 from discreet.readers import movielens
 from discreet.readers.base import Dialect, Format, RatingsTable
@@ -46,24 +45,22 @@ def _scan(usual: str, path: Path, dialect: Dialect) -> pl.LazyFrame:
     return pl.scan_csv(
         path,
         separator=dialect.separator or usual,
-        schema_overrides=id_types(dialect.columns),
+        schema_overrides=id_types(dialect.names),
         infer_schema_length=GUESSED_FROM,
     )
 
 
-def id_types(columns: Mapping[str, str]) -> dict[str, Any]:
-    """The types of a text file's id columns, by the file's names.
+def id_types(names: Mapping[str, str]) -> dict[str, Any]:
+    """The types of a text file's id columns, by the file's names, which `names` maps to ours.
 
     The type of an id must not depend on what other rows hold, so it is never guessed: ids in a text
     file are text, but MovieLens' own are integers by its format.
 
-    >>> id_types({"user": "customer"})
+    >>> id_types({"customer": "user", "item": "item", "rating": "rating"})
     {'customer': String, 'item': String, 'userId': Int64, 'movieId': Int64}
     """
-    names = [columns.get(name, name) for name in ("user", "item")]
-    return {name: pl.String() for name in names} | {
-        name: pl.Int64() for name in movielens.CSV_HEADER
-    }
+    ids = [theirs for theirs, ours in names.items() if ours in ("user", "item")]
+    return {name: pl.String() for name in ids} | {name: pl.Int64() for name in movielens.CSV_HEADER}
 
 
 def _read(path: Path, separator: str, dialect: Dialect) -> pl.DataFrame:
@@ -73,7 +70,7 @@ def _read(path: Path, separator: str, dialect: Dialect) -> pl.DataFrame:
         pl.read_csv,
         path if _is_utf8(encoding) else _as_utf8(path, encoding),
         separator=separator,
-        schema_overrides=id_types(dialect.columns),
+        schema_overrides=id_types(dialect.names),
         glob=False,
     )
     try:
@@ -92,9 +89,9 @@ def _plain_frame(path: Path, separator: str, dialect: Dialect) -> pl.DataFrame |
     """A large text file of plain numbers; None for any other, and where its ids are ambiguous."""
     if not _is_utf8(dialect.encoding):
         return None
-    columns = dialect.columns
-    own = {columns.get(name, name): name for name in COLUMNS}
-    frame = read_plain(path, separator, own | movielens.CSV_HEADER, set(columns.values()))
+    names = dialect.names | movielens.CSV_HEADER
+    needed = set(dialect.columns.values())
+    frame = read_plain(path, separator, names, needed, dialect.required)
     if frame is None or movielens.is_movielens_header(frame.columns):
         return frame
     return None if set(frame.columns) & set(movielens.CSV_HEADER) else frame

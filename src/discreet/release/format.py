@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from discreet.data.derived import looks_derived
 from discreet.data.items import Items
@@ -21,6 +22,7 @@ from discreet.data.scale import RatingScale
 from discreet.errors import ReleaseError
 from discreet.privacy import encoding
 from discreet.privacy.certificate import Certificate
+from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import Tallies
 
@@ -31,17 +33,22 @@ FORMAT = 1
 ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
 FILES = {ITEMS, MODEL, CERTIFICATE}
 _EFFECT, _FACTORS, _FAMILY, _DOUBT = "_effect", "_factors", "_family_", "_doubt"
+_CHOICES = "_choice_factors"
 _TALLIES = ("_against", "_in_favour", "_noise_variance")
 
 
 def write_files(release: Release) -> dict[str, bytes]:
     """What a release folder holds, by name."""
-    columns = {_EFFECT: release.item_effects, _FACTORS: release.item_factors}
+    columns = {_EFFECT: release.item_effects}
+    if release.item_factors.shape[1]:  # Arrow files hold no arrays of no numbers
+        columns[_FACTORS] = release.item_factors
     columns |= {f"{_FAMILY}{k}": codes for k, codes in enumerate(release.families.values())}
     if release.tallies is not None:
         columns |= {name: getattr(release.tallies, name[1:]) for name in _TALLIES}
     if release.item_doubts is not None:
         columns[_DOUBT] = release.item_doubts
+    if release.choices is not None:
+        columns[_CHOICES] = release.choices.columns
     table = release.items.frame.with_columns(
         pl.Series(name, values) for name, values in columns.items()
     )
@@ -54,6 +61,10 @@ def write_files(release: Release) -> dict[str, bytes]:
         "prior": [float(p) for p in release.prior],
         "factor_names": list(release.factor_names),
         "families": list(release.families),
+        "events": release.events,
+        "choice_reliability": None
+        if release.choices is None
+        else [float(share) for share in release.choices.reliability],
         "shared_noise": None if release.tallies is None else release.tallies.shared_noise,
         "fold_in": {
             "ridge": release.fold_in.ridge,
@@ -77,7 +88,12 @@ def read_fields(files: Mapping[str, bytes]) -> dict[str, Any]:
         )
     model = _model(files[MODEL])
     families, shared_noise = model.pop("families"), model.pop("shared_noise")
-    known = _items(files[ITEMS], families, shared_noise, certificate.provenance.vouched)
+    vouched, events = certificate.provenance.vouched, model.pop("events")
+    known = _items(files[ITEMS], families, shared_noise, vouched, events=events)
+    reliability, columns = model.pop("choice_reliability"), known.pop("choices")
+    if (reliability is None) != (columns is None):
+        raise ReleaseError(f"{MODEL} and {ITEMS} disagree whether there are choice factors")
+    model["choices"] = None if reliability is None else ChoiceFactors(columns, reliability)
     return {**model, **known, "certificate": _with_columns(certificate, known["items"])}
 
 
@@ -121,6 +137,8 @@ def _model(raw: bytes) -> dict[str, Any]:
             "factor_names": tuple(str(name) for name in model["factor_names"]),
             "families": [str(name) for name in model["families"]],
             "shared_noise": model["shared_noise"],
+            "events": bool(model.get("events", False)),  # earlier versions knew ratings alone
+            "choice_reliability": _numbers(model.get("choice_reliability")),
             "fold_in": FoldIn(
                 float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
             ),
@@ -131,13 +149,24 @@ def _model(raw: bytes) -> dict[str, Any]:
         raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
 
 
+def _numbers(listed: Any) -> NDArray[np.float64] | None:
+    return None if listed is None else np.array([float(number) for number in listed])
+
+
 def _items(
-    raw: bytes, family_names: list[str], shared_noise: bool | None, vouched: tuple[str, ...]
+    raw: bytes,
+    family_names: list[str],
+    shared_noise: bool | None,
+    vouched: tuple[str, ...],
+    *,
+    events: bool,
 ) -> dict[str, Any]:
     try:
         table = pl.read_ipc(io.BytesIO(raw))
         effects = table[_EFFECT].cast(pl.Float64).to_numpy()
-        factors = table[_FACTORS].to_numpy()
+        factors = np.zeros((table.height, 0))
+        if _FACTORS in table.columns:
+            factors = table[_FACTORS].to_numpy()
         families = {
             name: table[f"{_FAMILY}{k}"].cast(pl.Int32).to_numpy()
             for k, name in enumerate(family_names)
@@ -146,17 +175,21 @@ def _items(
         if shared_noise is not None:
             against, in_favour = (table[n].cast(pl.Int64).to_numpy() for n in _TALLIES[:2])
             variance = table[_TALLIES[2]].cast(pl.Float64).to_numpy()
-            tallies = Tallies(against, in_favour, variance, bool(shared_noise))
+            tallies = Tallies(against, in_favour, variance, bool(shared_noise), events)
         # Earlier versions did not say how much they know of an item.
         doubts = table[_DOUBT].cast(pl.Float64).to_numpy() if _DOUBT in table.columns else None
+        choices = table[_CHOICES].to_numpy() if _CHOICES in table.columns else None
         public = [name for name in table.columns if not name.startswith("_")]
         items = Items.as_published(
             table.select(public), tuple(name for name in vouched if name in public)
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
-    if factors.ndim != 2 or factors.dtype not in (np.float32, np.float64):
-        raise ReleaseError(f"{ITEMS} holds no matrix of factors")
+    for matrix in (factors, choices):
+        if matrix is not None and (
+            matrix.ndim != 2 or matrix.dtype not in (np.float32, np.float64)
+        ):
+            raise ReleaseError(f"{ITEMS} holds no matrix of factors")
     if not items.ids.values.equals(table["item"].cast(items.ids.values.dtype)):
         raise ReleaseError(f"{ITEMS} is not in canonical order")
     return {
@@ -166,4 +199,5 @@ def _items(
         "families": families,
         "tallies": tallies,
         "item_doubts": doubts,
+        "choices": choices,
     }

@@ -12,11 +12,18 @@ from discreet.errors import DataError
 from discreet.release.scoring import Own
 
 
-def read_own(catalogue: Ids, scale: RatingScale, my_items: Any, my_ratings: Any) -> Own:
-    """One person's ratings as rows of the catalogue; items that are not in it are passed over."""
+def read_own(
+    catalogue: Ids, scale: RatingScale, my_items: Any, my_ratings: Any, *, events: bool = False
+) -> Own:
+    """One person's ratings as rows of the catalogue; items that are not in it are passed over.
+
+    Of `events` there need be no values: each is 1 then.
+    """
     if isinstance(my_items, str):
         raise DataError(f"items must come in a list: got {my_items!r}; write [{my_items!r}]")
     ids: list[Id] = list(my_items)
+    if events and len(my_ratings) == 0:
+        my_ratings = np.ones(len(ids))
     try:
         ratings = np.array([float(r) for r in my_ratings])
     except (TypeError, ValueError) as error:

@@ -36,11 +36,21 @@ from discreet.release.certainty import (
     standard_errors,
     unknown_error,
 )
+from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.durable import make_room, put_in_place, stage
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
 from discreet.release.own import read_own
 from discreet.release.own_mean import OwnLevel
-from discreet.release.scoring import FoldIn, ItemScores, Own, People, fold_in, score_pairs, top_n
+from discreet.release.scoring import (
+    FoldIn,
+    ItemScores,
+    Own,
+    People,
+    fold_in,
+    most_chosen,
+    score_pairs,
+    top_n,
+)
 from discreet.release.tallies import Tallies
 
 
@@ -68,6 +78,8 @@ class Release:
     """The noisy tallies behind mean and effects: what the next batch is added to."""
     item_doubts: Array | None = None
     """The variance of what is unknown of each item's effect, in squared rating units."""
+    choices: ChoiceFactors | None = None
+    """Hidden directions of who chose what, where they were learned."""
 
     def __post_init__(self) -> None:
         count, d = len(self.items), self.item_factors.shape[-1]
@@ -88,6 +100,8 @@ class Release:
         doubts = self.item_doubts
         if doubts is not None and (doubts.shape != (count,) or not (doubts >= 0).all()):
             raise ReleaseError(f"{count} items need as many doubts, none below zero")
+        if self.choices is not None:
+            self.choices.check(count)
         for name in ("item_effects", "item_factors", "prior", "item_doubts"):
             values = getattr(self, name)
             if values is not None and not np.isfinite(values).all():
@@ -100,6 +114,19 @@ class Release:
     def item_ids(self) -> Ids:
         """The catalogue's ids in canonical order."""
         return self.items.ids
+
+    @property
+    def events(self) -> bool:
+        """Whether it is of events: who chose what, not how anybody rated it."""
+        return self.tallies is not None and self.tallies.events
+
+    def require_ratings(self) -> None:
+        """An error where there are events, of which no rating can be predicted."""
+        if self.events:
+            raise ParameterError(
+                "a release of events predicts choices, not ratings: ask it for a list "
+                "(recommend), or for its noisy counts (tallies.counts)"
+            )
 
     @cached_property
     def item_scores(self) -> ItemScores:
@@ -138,7 +165,8 @@ class Release:
     def __repr__(self) -> str:
         return (
             f"Release({self.certificate.scheme}, {self.certificate.summary}: {len(self.items):,} "
-            f"items, {self.item_factors.shape[1]} factors, ratings {self.scale})"
+            f"items, {self.item_factors.shape[1]} factors, "
+            f"{'events' if self.events else f'ratings {self.scale}'})"
         )
 
     def recommend(
@@ -147,9 +175,10 @@ class Release:
         """The n best items for one person, from their own ratings: frame item, rank, score.
 
         Items that the release does not know are passed over. Without ratings, all get the same. The
-        score is the predicted rating; what little is known of ranks lower than its score.
+        score is the predicted rating; what little is known of ranks lower than its score. A release
+        of events needs no ratings; its score is how often an item was chosen, weighed.
         """
-        own = read_own(self.item_ids, self.scale, my_items, my_ratings)
+        own = read_own(self.item_ids, self.scale, my_items, my_ratings, events=self.events)
         table = self.recommend_rows(own, n, exclude_rated=exclude_rated, threads=1)
         return table.drop("person")
 
@@ -172,6 +201,9 @@ class Release:
     ) -> tuple[Array, Array, Array]:
         """The same as plain arrays: person, row in the catalogue, and score, best first."""
         require_count("n", n)
+        if self.tallies is not None and self.tallies.events:
+            counts = self.tallies.counts
+            return most_chosen(counts, own, n, exclude_rated=exclude_rated, threads=threads)
         people = fold_in(self.item_scores, own, self.fold_in, threads)
         who, best, score = top_n(
             self.item_scores, people, own, n, exclude_rated=exclude_rated, threads=threads
@@ -214,6 +246,7 @@ class Release:
         With `with_error` also the standard error of each: of the rating that the person would give.
         Two thirds of ratings are within one, on films; more, where people rate more steadily.
         """
+        self.require_ratings()
         own = read_own(self.item_ids, self.scale, my_items, my_ratings)
         person = fold_in(self.item_scores, own, self.fold_in, threads=1)
         wanted = self.item_ids.rows(items)
@@ -230,6 +263,7 @@ class Release:
         self, own: Own, people: People, who: Array, what: Array, threads: int | None = None
     ) -> NDArray[np.float64]:
         """The standard error of every pair of person and catalogue row; -1 is unknown."""
+        self.require_ratings()
         doubts = self.item_scores.doubts
         if doubts is None:
             raise ParameterError(

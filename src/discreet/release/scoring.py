@@ -242,6 +242,21 @@ def top_n(
     return who, what, scores
 
 
+def most_chosen(
+    counts: Array,
+    own: Own,
+    n: int,
+    *,
+    exclude_rated: bool = True,
+    threads: int | None = None,
+) -> tuple[Array, Array, Array]:
+    """The n most popular items that each person has not chosen: (person, item, count)."""
+    nothing = np.zeros((len(counts), 0))
+    popular = ItemScores(np.asarray(counts, dtype=np.float64), nothing, np.zeros(0))
+    everybody = People(np.zeros((len(own.ptr) - 1, 0)), (), ())
+    return top_n(popular, everybody, own, n, exclude_rated=exclude_rated, threads=threads)
+
+
 def _score_block(people: People, lo: int, hi: int, columns: Array) -> Array:
     """The scores of all items for the people lo..hi, padded to whole tiles."""
     coefficients = np.column_stack([people.coefficients[lo:hi], np.ones(hi - lo, columns.dtype)])

@@ -1,7 +1,8 @@
 """Tallies: noisy votes for and against each item; released, and added up over time.
 
 A rating of weight w is split into a vote in favour, w (r - lo)/(hi - lo), and the rest against.
-From the two sums an item's count and mean rating can be estimated.
+From the two sums an item's count and mean rating can be estimated. An event of value x casts w x in
+favour and nothing against.
 """
 
 from __future__ import annotations
@@ -32,11 +33,16 @@ class Tallies:
     """Of either tally, in votes squared: public, it follows from t and the number of batches."""
     shared_noise: bool = False
     """Whether counts were public, so that both tallies carry the same noise, with opposite sign."""
+    events: bool = False
+    """Whether events were counted: then nothing is against, and all noise is in what is in favour.
+    """
 
     def __post_init__(self) -> None:
         shapes = {self.against.shape, self.in_favour.shape, self.noise_variance.shape}
         if len(shapes) != 1 or len(self.against.shape) != 1:
             raise ReleaseError(f"tallies need one number per item each: got shapes {shapes}")
+        if self.events and (self.shared_noise or self.against.any()):
+            raise ReleaseError("of events there are counts alone: nothing is voted against")
         if not (np.isfinite(self.noise_variance).all() and (self.noise_variance >= 0).all()):
             raise ReleaseError("the noise variance of a tally must be finite and >= 0")
 
@@ -47,15 +53,30 @@ class Tallies:
         """Votes against and in favour, in whole votes instead of steps of 2^-20."""
         return self.against / ONE_VOTE, self.in_favour / ONE_VOTE
 
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """How often every item was rated or chosen, weighed, with noise: it may be below zero."""
+        return (self.against + self.in_favour) / ONE_VOTE
+
+    @property
+    def count_variance(self) -> NDArray[np.float64]:
+        """The variance of the noise in `counts`: of two tallies, of none where counts are public,
+        of one for events."""
+        carried = 0 if self.shared_noise else 1 if self.events else 2
+        return carried * self.noise_variance
+
     def __add__(self, other: Tallies) -> Tallies:
         """The tallies of two batches: votes and variances add up."""
         if self.shared_noise != other.shared_noise:
             raise ReleaseError("tallies under different neighbours cannot be added up")
+        if self.events != other.events:
+            raise ReleaseError("tallies of ratings and of events cannot be added up")
         return Tallies(
             self.against + other.against,
             self.in_favour + other.in_favour,
             self.noise_variance + other.noise_variance,
             self.shared_noise,
+            self.events,
         )
 
     def over(self, own: Ids, catalogue: Ids) -> Tallies:
@@ -73,4 +94,4 @@ class Tallies:
         against[place] = self.against
         in_favour[place] = self.in_favour
         noise_variance[place] = self.noise_variance
-        return Tallies(against, in_favour, noise_variance, self.shared_noise)
+        return Tallies(against, in_favour, noise_variance, self.shared_noise, self.events)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from discreet.arrays import Array
@@ -40,6 +40,8 @@ class About:
     """Whether its releases add up within lifetime budgets: then it is `Publishing`."""
     reads_items: bool = False
     """Whether it learns from an item table's columns, not only its list of items."""
+    events: bool = False
+    """Whether it learns from events as well, which have no ratings."""
     audited: tuple[Mapping[str, Any], ...] = ({},)
     """Parameter sets that an audit attacks, through the public `fit` on tables of a few people."""
 
@@ -112,6 +114,12 @@ class Run(NamedTuple):
     randomness: Randomness
     compute: Compute = Compute()
     progress: Progress = silent
+
+    def drawn_by(self, sampler: str) -> Run:
+        """The same with noise from this sampler; asked for before anything is drawn."""
+        if self.randomness.sampler == sampler:
+            return self
+        return self._replace(randomness=replace(self.randomness, sampler=sampler))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,8 @@ from discreet.arrays import Array, Floats
 from discreet.data.features import Features
 from discreet.data.scale import RatingScale
 from discreet.kernels.effects import MOMENTS, effect_moments
-from discreet.kernels.threads import even_ranges, run_ranges, thread_count
+from discreet.kernels.least_squares import gram
+from discreet.kernels.threads import run_ranges, thread_count
 from discreet.release.tallies import Tallies
 from discreet.schemes.counts import CountBeliefs, believe
 from discreet.schemes.standardise import flag_columns, number_columns, weighted_mean
@@ -33,9 +34,6 @@ it would be wild for the few that are."""
 MOST_ROUNDS, STILL, SETTLED = 12, 0.004, 0.1
 """Rounds end when the regression moves an item by less than that, typically, and the spread by less
 than this share."""
-POPULAR = 10.0
-"""From about so many votes on, and the noise's scale, popularity is on a logarithmic scale: where
-noise is hundreds of votes, ten of them are no popularity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +77,7 @@ def estimate(
     against, in_favour = tallies.votes()
     S = 2 * (in_favour - against)
     level, doubt = _overall(against + in_favour, S, tallies)
-    chance = np.maximum(RATING_VARIANCE * weight_ratio * beliefs.n + beliefs.noise, 1e-12)
-    # log1p is slower by far, and no more exact where counts are not tiny.
-    popularity = np.log(1 + beliefs.n / (POPULAR + _noise_scale(tallies)))
-    table = _Table(beliefs, S, chance, popularity, workers)
+    table = _Table(beliefs, S, RATING_VARIANCE * weight_ratio, workers)
     known = _public(features, beliefs.means)
     prior, spread = _Prior(np.full(len(S), level)), USUAL_SPREAD
     for k in range(MOST_ROUNDS):
@@ -94,11 +89,6 @@ def estimate(
         if k and still and abs(spread - before[1]) < SETTLED * spread:
             break
     return _concluded(table.moments(prior, spread), prior, known, spread, doubt, scale)
-
-
-def _noise_scale(tallies: Tallies) -> float:
-    """The typical scale of the noise in a count; counts are exact under REPLACE."""
-    return 0.0 if tallies.shared_noise else float(np.sqrt(tallies.noise_variance.mean() / 2))
 
 
 def _overall(C: Array, S: Array, tallies: Tallies) -> tuple[float, float]:
@@ -169,31 +159,17 @@ class _Table(NamedTuple):
 
     beliefs: CountBeliefs
     S: Floats
-    chance: Floats
-    popularity: Floats
+    chance: float
+    """The variance of one rating by chance."""
     workers: int
 
     def moments(self, prior: _Prior, spread: float) -> _Moments:
         """Averages, with effects of this spread around the prior."""
-        ptr, n, base, _ = self.beliefs
+        groups, n, base, noise, popularity, _ = self.beliefs
         out = np.empty((MOMENTS, len(self.S)))
-        run_ranges(
-            effect_moments,
-            even_ranges(len(self.S), self.workers),
-            self.workers,
-            *(
-                ptr,
-                n,
-                base,
-                self.chance,
-                self.popularity,
-                self.S,
-                prior.rest,
-                prior.slope,
-                spread,
-                out,
-            ),
-        )
+        known = (groups.order, groups.ptr, n, base, noise, popularity, self.chance, self.S)
+        ranges, believed = groups.ranges(self.workers), (prior.rest, prior.slope, spread)
+        run_ranges(effect_moments, ranges, self.workers, *known, *believed, out)
         return _Moments(*out)
 
 
@@ -210,18 +186,19 @@ def _regression(known: Array, found: _Moments, doubt: float, spread: float) -> _
     # Sums with popularity standardised, from sums with popularity as it is.
     weight_p = (found.weight_popularity - centre * found.weight) / size
     squares = found.weight_popularity_square - 2 * centre * found.weight_popularity
-    gram = np.empty((k + 1, k + 1))
-    gram[:k, :k] = known.T @ (found.weight[:, None] * known)
-    gram[:k, k] = gram[k, :k] = known.T @ weight_p
-    gram[k, k] = (squares + centre**2 * found.weight).sum() / size**2
+    weights = np.empty((k + 1, k + 1))
+    weights[:k, :k] = gram(np.sqrt(found.weight)[:, None] * known)
+    weights[:k, k] = weights[k, :k] = np.einsum("ja,j->a", known, weight_p)
+    weights[k, k] = (squares + centre**2 * found.weight).sum() / size**2
     products = np.append(
-        known.T @ found.sums, (found.sums_popularity - centre * found.sums).sum() / size
+        np.einsum("ja,j->a", known, found.sums),
+        (found.sums_popularity - centre * found.sums).sum() / size,
     )
     penalty = np.diag([1e-9, *[PRIOR_RIDGE] * k])
-    trust = min(1.0, np.linalg.inv(gram + penalty)[0, 0] / max(doubt, 1e-300))
-    inverse = np.linalg.inv(trust * gram + penalty)
+    trust = min(1.0, np.linalg.inv(weights + penalty)[0, 0] / max(doubt, 1e-300))
+    inverse = np.linalg.inv(trust * weights + penalty)
     constant, *coefficients, slope = trust * (inverse @ products)
-    explained = known[:, 1:] @ np.array(coefficients)
+    explained = np.einsum("ja,a->j", known[:, 1:], coefficients)
     variance = weighted_mean(explained**2, c) - weighted_mean(explained, c) ** 2
     reach = REACH * np.sqrt(variance + spread)
     slope = slope / size

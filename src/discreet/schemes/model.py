@@ -118,6 +118,7 @@ class FactorModel:
         self, user: NDArray[np.int32], item: NDArray[np.int32], *, clip: bool = False
     ) -> NDArray[np.float64]:
         """`predict` for the row numbers of this model's own table; -1 is unknown."""
+        self.release.require_ratings()
         # -1 reads the last row, whose product is then replaced by the fallback.
         if self.trained is None:
             predicted = score_pairs(
@@ -152,7 +153,8 @@ class FactorModel:
 
         Each person's list is folded in from their own ratings and the release alone; someone
         unknown gets the list of a person without ratings, unless strict. The score is the predicted
-        rating; what little is known of ranks lower than its score.
+        rating; what little is known of ranks lower than its score. Of events, it is how often an
+        item was chosen, weighed.
         """
         known = self.ratings.users
         rows = None if users is None else known.rows(users, strict=strict)

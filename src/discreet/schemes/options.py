@@ -46,3 +46,9 @@ FAMILIES = Option(
     read=tuple,
 )
 FACTORS = Option("--factors", "Number of factors d.", int, short="-d")
+NOISE = Option(
+    "--noise",
+    "What draws noise where there is no seed: exact (the default), or OpenDP's vetted sampler, "
+    "slower, for one more release (tally only: chorus needs rounded Gaussian noise).",
+    metavar="exact|opendp",
+)

@@ -12,6 +12,7 @@ from discreet.arrays import Floats, Integers
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.provenance import Neighbours, Pairs, Provenance
@@ -29,7 +30,7 @@ from discreet.schemes.votes import (
     exact_votes,
     noisy_tallies,
 )
-from discreet.schemes.voting_scheme import Known, VotingScheme
+from discreet.schemes.voting_scheme import VotingScheme
 
 PERSONALISATIONS = ("weigh", "sample")
 Count = Callable[[RatingsSource, Ballot], Integers]
@@ -42,6 +43,7 @@ class Tally(VotingScheme):
 
     A rating adds w (hi - r)/(hi - lo) to its item's votes against and w (r - lo)/(hi - lo) to those
     in favour, w = min(1, epsilon/t); every tally of the catalogue gets Laplace noise of scale 1/t.
+    An event of value x adds w x to its item's count instead, and nothing else.
     A person's own taste is added where recommendations are made, from their own ratings alone.
 
     >>> import discreet as dc
@@ -59,6 +61,7 @@ class Tally(VotingScheme):
         proven=True,
         publishes=True,
         reads_items=True,
+        events=True,
     )
     theorem: ClassVar[str] = "tally"
     personalisation: str = option(
@@ -81,16 +84,14 @@ class Tally(VotingScheme):
         pairs: Pairs = Pairs.CHECKED,
     ) -> Release:
         """Count, add noise, estimate."""
+        self.require_suited(data)
+        run = run.drawn_by(self.noise)
         run.progress("tally", 0, 2)
         ballot = self.ballot(data, spec, spec.levels, run)
-        tallies = noisy_tallies(
-            count(data, ballot), ballot.t, run, neighbours=self.neighbours, whole=ballot.whole
-        )
+        tallies = self._noisy(count(data, ballot), ballot, data, run)
         run.progress("tally", 1, 2)
         made = replace(self._provenance(data, spec, run), pairs=pairs)
-        release = self.build_release(
-            self._estimated(tallies, data, spec, run), data, certified(made)
-        )
+        release = self._concluded(tallies, data, spec, run, certified(made))
         run.progress("tally", 2, 2)
         return release
 
@@ -126,26 +127,47 @@ class Tally(VotingScheme):
     ) -> Batch:
         """One publication: every pair is counted once, and again only if its level was raised."""
         self.require_publishable()
+        self.require_suited(data)
+        run = run.drawn_by(self.noise)
         budgets = self.allowances(data, spec, state.spends)
         ballot = self.ballot(data, spec, lambda _: budgets, run)
         counted = ballot.counted(data)
         weights = ballot.weights(counted)
         votes = count_votes(counted, weights, run.compute)
-        batch = noisy_tallies(votes, ballot.t, run, neighbours=self.neighbours, whole=ballot.whole)
+        batch = self._noisy(votes, ballot, data, run)
         tallies = added_up(batch, state.before, data.items)
         certificate = certified(self._provenance(data, spec, run), state)
-        release = self.build_release(self._estimated(tallies, data, spec, run), data, certificate)
+        release = self._concluded(tallies, data, spec, run, certificate)
         costs = np.minimum(budgets, ballot.t)
         if self.personalisation == "weigh":
             costs = weights.astype(np.float64) * (ballot.t / ONE_VOTE)
         model = FactorModel(release, data, compute=run.compute)
         return Batch(model, costs, np.zeros_like(costs))
 
-    def _estimated(
-        self, tallies: Tallies, data: RatingsSource, spec: PrivacySpec, run: Run
-    ) -> Known:
+    def _noisy(self, votes: Integers, ballot: Ballot, data: RatingsSource, run: Run) -> Tallies:
+        return noisy_tallies(
+            votes,
+            ballot.t,
+            run,
+            neighbours=self.neighbours,
+            whole=ballot.whole,
+            events=data.events,
+        )
+
+    def _concluded(
+        self,
+        tallies: Tallies,
+        data: RatingsSource,
+        spec: PrivacySpec,
+        run: Run,
+        certificate: Certificate,
+    ) -> Release:
+        """What is released of noisy tallies: item effects, or of events their counts alone."""
+        if data.events:
+            return self.build_event_release(tallies, data, certificate)
         weighed = self.personalisation == "weigh"
-        return self.estimate_items(tallies, data, spec, run, weighed=weighed)
+        known = self.estimate_items(tallies, data, spec, run, weighed=weighed)
+        return self.build_release(known, data, certificate)
 
     def _provenance(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
         return self.provenance(

@@ -1,6 +1,7 @@
 """Votes: every rating adds to its item's votes against and in favour, as much as its level allows.
 
-The exact votes are integers and secret. What is released are tallies: votes with noise, added once.
+An event of value x adds w x in favour and nothing against: such votes are counts. The exact votes
+are integers and secret. What is released are tallies: votes with noise, added once.
 """
 
 from __future__ import annotations
@@ -95,18 +96,28 @@ def count_votes(
     """Integer votes (against, in favour) per item: secret, exact, the same in any order.
 
     A record adds w (hi - r)/(hi - lo) to the first and w (r - lo)/(hi - lo) to the second: it moves
-    the two by exactly its weight in L1.
+    the two by exactly its weight in L1. An event adds w x to the second alone, so at most w.
     """
     scale = data.scale.lo, data.scale.span
-    return compute.sums.votes(data.item, data.rating, weights, scale, len(data.items))
+    votes = compute.sums.votes(data.item, data.rating, weights, scale, len(data.items))
+    if data.events:
+        votes[0] = 0
+    return votes
 
 
 def noisy_tallies(
-    votes: Integers, t: float, run: Run, *, neighbours: Neighbours, whole: int
+    votes: Integers,
+    t: float,
+    run: Run,
+    *,
+    neighbours: Neighbours,
+    whole: int,
+    events: bool = False,
 ) -> Tallies:
     """The mechanism: discrete Laplace noise of scale whole/t on every item there is.
 
-    `whole` is how many votes one unit of protection has, and so how far it can move them.
+    `whole` is how many votes one unit of protection has, and so how far it can move them. Of events
+    there is one number an item.
     """
     # Rounded up: a hair more noise, never less.
     scale = rounded_up(whole * ONE_VOTE / Fraction(t))
@@ -116,6 +127,9 @@ def noisy_tallies(
     if neighbours == Neighbours.REPLACE:
         noisy = run.randomness.add_laplace(in_favour, scale, threads=threads)
         return Tallies(against + in_favour - noisy, noisy, variance, shared_noise=True)
+    if events:
+        noisy = run.randomness.add_laplace(in_favour, scale, threads=threads)
+        return Tallies(np.zeros_like(noisy), noisy, variance, events=True)
     against, in_favour = run.randomness.add_laplace(votes, scale, threads=threads)
     return Tallies(against, in_favour, variance)
 

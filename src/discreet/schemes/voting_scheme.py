@@ -15,7 +15,7 @@ from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.noise import Randomness
+from discreet.privacy.noise import SAMPLERS, Randomness
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
@@ -23,12 +23,12 @@ from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import About, Option, Run, option
-from discreet.schemes.catalogue import over_catalogue, public_items, to_train_on
+from discreet.schemes.catalogue import over_catalogue, public_items, refuse_events, to_train_on
 from discreet.schemes.certificates import recorded
 from discreet.schemes.design import Directions, design
 from discreet.schemes.effects import Effects, estimate
 from discreet.schemes.model import FactorModel
-from discreet.schemes.options import FAMILIES, NEIGHBOURS, declared_threshold
+from discreet.schemes.options import FAMILIES, NEIGHBOURS, NOISE, declared_threshold
 from discreet.schemes.votes import weight_ratio
 
 UNITS = ("rating", "person")
@@ -64,6 +64,9 @@ class VotingScheme(ABC):
     """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
     that the person gave to any of them."""
     neighbours: Neighbours = option(Neighbours.ADD_REMOVE, NEIGHBOURS)
+    noise: str = option("exact", NOISE)
+    """What draws it, where there is no seed: "exact", or "opendp". Both are exact, and the
+    certificate names the one."""
 
     def fit(
         self,
@@ -76,7 +79,7 @@ class VotingScheme(ABC):
     ) -> FactorModel:
         """Make a release of the ratings; without a specification, by the table's epsilon column."""
         spec = self.checked(spec)
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(ratings, self.items, events=self.about.events)
         # A rating's level is its own; a person's may be on a record that is dropped.
         whole = ratings.over(data.items) if self.unit == "person" else data
         release = self.release(whole, spec, Run(Randomness(seed), compute, progress))
@@ -94,6 +97,7 @@ class VotingScheme(ABC):
         """The specification, by default the table's column, if all parameters are valid."""
         require_choice("neighbours", self.neighbours, tuple(Neighbours))
         require_choice("unit", self.unit, UNITS)
+        require_choice("noise", self.noise, SAMPLERS)
         if self.unit == "person" and self.neighbours == Neighbours.REPLACE:
             raise ParameterError("unit='person' goes with add/remove neighbours and 'weigh' only")
         if self.families and self.items is None:
@@ -106,6 +110,18 @@ class VotingScheme(ABC):
                 f"level offered: got {self.threshold!r}, which would be computed from the ratings"
             )
         return require_spec(spec or PrivacySpec.column())
+
+    def require_suited(self, data: RatingsSource) -> None:
+        """An error for events where nothing is learned of them, or nothing would be secret."""
+        if not data.events:
+            return
+        if not self.about.events:
+            refuse_events()
+        if self.neighbours == Neighbours.REPLACE:
+            raise ParameterError(
+                "REPLACE takes for public who chose what, and of an event nothing else is secret: "
+                "use add/remove neighbours"
+            )
 
     def require_publishable(self) -> None:
         """An error unless the theorem for releases over time covers it: proofs/incremental.md."""
@@ -127,7 +143,7 @@ class VotingScheme(ABC):
 
         The theorem goes by what is protected, and by the neighbours.
         """
-        theorem = self.theorem
+        theorem = f"{self.theorem}-events" if data.events else self.theorem
         if self.unit == "person":
             theorem += "-person"
         elif self.neighbours == Neighbours.REPLACE:
@@ -141,7 +157,7 @@ class VotingScheme(ABC):
             randomness=randomness,
             scheme=self.about.name,
             variant="whole table",
-            unit=self.unit,
+            unit="event" if data.events and self.unit == "rating" else self.unit,
             neighbours=self.neighbours,
             **facts,
         )
@@ -166,6 +182,24 @@ class VotingScheme(ABC):
         threads = run.compute.threads
         effects = estimate(tallies, data.scale, features, ratio, threads)
         return Known(tallies, features, effects)
+
+    def build_event_release(
+        self, tallies: Tallies, data: RatingsSource, certificate: Certificate
+    ) -> Release:
+        """The release of noisy counts: of events there is no mean, and no effect of an item."""
+        count, features = len(tallies), encode(self.items, len(tallies), self.families)
+        return Release(
+            items=public_items(data, self.items),
+            mean=0.0,
+            item_effects=np.zeros(count),
+            item_factors=np.zeros((count, 0)),
+            prior=np.zeros(0),
+            fold_in=FoldIn(0.0),
+            scale=data.scale,
+            certificate=certificate,
+            families=features.families,
+            tallies=tallies,
+        )
 
     def build_release(
         self,

@@ -13,6 +13,7 @@ and changes nothing.
 Needs the extra `discreet[spark]` and Java; executors need Discreet installed as well.
 """
 
+from discreet.engines.spark.events import read_events, spark_events
 from discreet.engines.spark.fit import fit
 from discreet.engines.spark.lists import recommend
 from discreet.engines.spark.ratings import SparkRatings, read_ratings, spark_ratings
@@ -22,7 +23,9 @@ __all__ = [
     "SparkRatings",
     "fit",
     "open_session",
+    "read_events",
     "read_ratings",
     "recommend",
+    "spark_events",
     "spark_ratings",
 ]

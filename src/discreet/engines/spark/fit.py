@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from discreet.data.edges import require_inside
-from discreet.engines import Releasing, require_engine
+from discreet.engines import Releasing, require_engine, require_suited
 from discreet.engines.spark import sql, stated
 from discreet.engines.spark.ratings import SparkRatings, spark_ratings
 from discreet.engines.spark.session import connection_lost, reported
@@ -40,6 +40,7 @@ def fit(
     """
     require_engine(scheme, "spark")
     table = ratings if isinstance(ratings, SparkRatings) else spark_ratings(ratings)
+    require_suited(scheme, table)
     require_inside(table, scheme.items)
     described = _Described(table, progress)
     fitted = OWN_WAYS.get(type(scheme), _by_parts)

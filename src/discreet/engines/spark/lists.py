@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from discreet.engines.spark import tasks
+from discreet.engines.spark.events import spark_events
 from discreet.engines.spark.ratings import SparkRatings, spark_ratings
 from discreet.errors import require_count
 from discreet.release.release import Release
@@ -25,16 +26,19 @@ def recommend(
     """The n best items for everybody in the table: DataFrame user, item, rank, score.
 
     Each person is folded in where their ratings are, and their vector is forgotten there. Write
-    the result as you like: `recommend(release, frame).write.parquet("lists")`.
+    the result as you like: `recommend(release, frame).write.parquet("lists")`. For a release of
+    events the DataFrame has user and item.
     """
     require_count("n", n)
-    if not isinstance(ratings, SparkRatings):
+    if not isinstance(ratings, SparkRatings) and release.events:
+        ratings = spark_events(ratings, columns)
+    elif not isinstance(ratings, SparkRatings):
         ratings = spark_ratings(ratings, columns, scale=release.scale)
     session = ratings.frame.sparkSession
     sent = session.sparkContext.broadcast(release)
     user = dict(ratings.frame.dtypes)["user"]
     item = "bigint" if release.item_ids.are_integers else "string"
     return ratings.frame.repartition(ratings.partitions, "user").mapInArrow(
-        tasks.lists(lambda: sent.value, n, exclude_rated),
+        tasks.lists(lambda: sent.value, n, exclude_rated, ratings.read),
         f"user {user}, item {item}, rank bigint, score double",
     )

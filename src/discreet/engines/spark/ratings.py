@@ -13,17 +13,24 @@ import polars as pl
 from discreet.arrays import Integers
 from discreet.data.columns import choose_columns
 from discreet.data.edges import PerItem
+from discreet.data.event_rules import EventRules
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.engines.spark import tasks
+from discreet.engines.spark.checks import (
+    UNREADABLE,
+    Problems,
+    checked,
+    common_problems,
+    id_column,
+)
 from discreet.engines.spark.session import reported, require_pyspark
 from discreet.errors import DataError, require_count
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_UNREADABLE = "epsilon_is_no_number"
 ROWS = 1_000_000
 """About so many ratings are in a task's memory at a time."""
 T = TypeVar("T")
@@ -43,6 +50,18 @@ class SparkRatings:
     """How often each item of the table was rated, whatever the catalogue: secret."""
     pairs_checked: bool = True
     """Whether the table was searched for pairs that occur twice, or is said to have none."""
+    rules: EventRules | None = None
+    """Of events: by which rows became records."""
+
+    @property
+    def events(self) -> bool:
+        """Whether these are events."""
+        return self.rules is not None
+
+    @property
+    def read(self) -> tasks.Read:
+        """How a task makes a table of its part."""
+        return tasks.reader(self.scale, self.rules)
 
     def over(self, catalogue: Ids) -> SparkRatings:
         """The same, to be counted over a public catalogue."""
@@ -100,7 +119,7 @@ class SparkParts(Generic[T]):
         """Every task sends the numbers that are not zero; Spark adds them up by their place."""
         from pyspark.sql import functions as sf
 
-        task = tasks.sums(self.prepare, contribution, self.table.scale)
+        task = tasks.sums(self.prepare, contribution, self.table.read)
         total = np.zeros(int(np.prod(shape)), dtype=np.int64)
         with reported():
             parts = self.table.by_people.mapInArrow(task, "place long, value long")
@@ -118,12 +137,16 @@ def read_ratings(
     unique_pairs: bool = False,
 ) -> SparkRatings:
     """A path that Spark reads: Parquet files and folders, partitioned tables, CSV with a header."""
+    frame = read_frame(session, path)
+    return spark_ratings(frame, columns, scale=scale, unique_pairs=unique_pairs)
+
+
+def read_frame(session: SparkSession, path: str) -> DataFrame:
+    """The same as Spark reads it."""
     with reported():
         if path.endswith(".csv"):
-            frame = session.read.csv(path, header=True)  # ids in a text file are text
-        else:
-            frame = session.read.parquet(path)
-    return spark_ratings(frame, columns, scale=scale, unique_pairs=unique_pairs)
+            return session.read.csv(path, header=True)  # ids in a text file are text
+        return session.read.parquet(path)
 
 
 def spark_ratings(
@@ -146,22 +169,27 @@ def spark_ratings(
     scale = RatingScale.of(scale)
     with reported():
         typed = frame.select(*_typed(frame, chosen))
-    per_item = _checked(typed, scale)
-    count = int(per_item.counts.sum())
-    table = typed.drop(_UNREADABLE)
+    per_item = checked(typed, _problems(typed, scale), "rating")
+    table = typed.drop(UNREADABLE)
     if not unique_pairs:
         _refuse_pairs_that_occur_twice(table)
-    spread = table.sparkSession.sparkContext.defaultParallelism
-    parts = max(spread, -(-count // ROWS)) if partitions is None else partitions
     return SparkRatings(
         table,
         per_item.ids,
         scale,
         "epsilon" in chosen,
-        require_count("partitions", parts),
+        parts_for(table, per_item, partitions),
         per_item,
         pairs_checked=not unique_pairs,
     )
+
+
+def parts_for(table: DataFrame, per_item: PerItem, wanted: int | None) -> int:
+    """Into how many parts people are divided, unless a number is wanted."""
+    if wanted is not None:
+        return require_count("partitions", wanted)
+    spread = table.sparkSession.sparkContext.defaultParallelism
+    return max(spread, -(-int(per_item.counts.sum()) // ROWS))
 
 
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
@@ -173,69 +201,29 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
     for ours, theirs in chosen.items():
         kind, column = frame.schema[theirs].dataType, sf.col(f"`{theirs}`")
         if ours in ("user", "item"):
-            if not isinstance(kind, types.IntegralType | types.StringType):
-                raise DataError(
-                    f"{ours} ids must be integers or strings: the column holds "
-                    f"{kind.simpleString()}; convert it, or name another column"
-                )
-            column = column.cast("string" if isinstance(kind, types.StringType) else "bigint")
+            column = id_column(frame, ours, theirs)
         else:
             if not isinstance(kind, types.NumericType | types.StringType):
                 raise DataError(f"{ours} must be a number: the column holds {kind.simpleString()}")
             given, column = column, column.try_cast("double")
             if ours == "epsilon":
                 # A level may be missing; one that cannot be read must not pass for that.
-                typed.append((given.isNotNull() & column.isNull()).alias(_UNREADABLE))
+                typed.append((given.isNotNull() & column.isNull()).alias(UNREADABLE))
         typed.append(column.alias(ours))
     return typed
 
 
-def _problems(table: DataFrame, scale: RatingScale) -> dict[str, tuple[Column, str]]:
-    """What may be wrong with a row, and what to say of it."""
+def _problems(table: DataFrame, scale: RatingScale) -> Problems:
     from pyspark.sql import functions as sf
 
     rating = sf.col("rating")
-    found = {
-        "no_user": (sf.col("user").isNull(), "user id is missing: fill it in or drop the row"),
-        "no_item": (sf.col("item").isNull(), "item id is missing: fill it in or drop the row"),
+    return common_problems(table) | {
         "no_rating": (rating.isNull(), "rating is missing or no number: mend or drop the row"),
         "outside": (
             sf.isnan(rating) | (rating < scale.lo) | (rating > scale.hi),
             f"rating must be within the scale {scale}: declare another scale or mend the row",
         ),
     }
-    if "epsilon" in table.columns:
-        epsilon = sf.col("epsilon")
-        found["level"] = (
-            epsilon.isNotNull() & ~((epsilon > 0) & (epsilon < float("inf"))),
-            "epsilon must be finite and > 0",
-        )
-        found["no_level"] = (sf.col(_UNREADABLE), "epsilon must be a number, or missing")
-    return found
-
-
-def _checked(table: DataFrame, scale: RatingScale) -> PerItem:
-    """How often every item was rated, if every row is in order."""
-    from pyspark.sql import functions as sf
-
-    problems = _problems(table, scale)
-    bad = [
-        sf.sum(sf.coalesce(condition, sf.lit(False)).cast("long")).alias(name)
-        for name, (condition, _) in problems.items()
-    ]
-    with reported():
-        totals = sf.count(sf.lit(1)).alias("count"), sf.sum("rating").alias("sum")
-        by_item = table.groupBy("item").agg(*totals, *bad).toArrow()
-    found = pl.DataFrame(pl.from_arrow(by_item))
-    if found.height == 0:
-        raise DataError("the ratings table is empty: it needs at least one row")
-    for name, (condition, words) in problems.items():
-        if found[name].sum() > 0:
-            with reported():
-                row = table.filter(condition).first()
-            where = "" if row is None else f" (user {row['user']!r}, item {row['item']!r})"
-            raise DataError(f"{words}{where}")
-    return PerItem.of(found)
 
 
 def _refuse_pairs_that_occur_twice(table: DataFrame) -> None:

@@ -135,7 +135,9 @@ def votes(spec: PrivacySpec) -> Callable[[Any, Ballot], Integers]:
         rows = rows_of(found["item"], table.items)
         known = rows >= 0
         weights, favourable = (found.column(k).to_numpy()[known] for k in (1, 2))
-        total[0, rows[known]], total[1, rows[known]] = weights - favourable, favourable
+        total[1, rows[known]] = favourable
+        if not table.events:
+            total[0, rows[known]] = weights - favourable
         return total
 
     return count

@@ -7,12 +7,15 @@ others than the ratings' keeper.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
+from discreet.data.event_rules import EventRules
+from discreet.data.events import of_values
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DiscreetError
@@ -27,7 +30,18 @@ T = TypeVar("T")
 Task = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 
-def _table(batches: Iterator[pa.RecordBatch], scale: RatingScale) -> Ratings | None:
+Read = Callable[[Any], Ratings]
+"""What makes a table of a part's frame."""
+
+
+def reader(scale: RatingScale, rules: EventRules | None) -> Read:
+    """How tasks read their parts: ratings on a scale, or events whose values are made."""
+    if rules is None:
+        return partial(Ratings.from_frame, scale=scale)
+    return partial(of_values, rules=rules)
+
+
+def _table(batches: Iterator[pa.RecordBatch], read: Read) -> Ratings | None:
     """The part as a table; None where a partition is empty."""
     import pyarrow as pa
 
@@ -36,7 +50,7 @@ def _table(batches: Iterator[pa.RecordBatch], scale: RatingScale) -> Ratings | N
     if not held:
         return None
     try:
-        return Ratings.from_frame(pl.from_arrow(pa.Table.from_batches(held)), scale=scale)
+        return read(pl.from_arrow(pa.Table.from_batches(held)))
     except DataError:
         raise DataError(
             "a part of the table cannot be used: a pair of user and item occurs twice in it, or it "
@@ -47,12 +61,12 @@ def _table(batches: Iterator[pa.RecordBatch], scale: RatingScale) -> Ratings | N
 def sums(
     prepare: Callable[[Ratings], T],
     contribution: Callable[[T], Integers],
-    scale: RatingScale,
+    read: Read,
 ) -> Task:
     """A task that adds up what the people of a part contribute: (place, value) where not zero."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        data = _table(batches, scale)
+        data = _table(batches, read)
         if data is None:
             return
         try:
@@ -65,12 +79,12 @@ def sums(
     return run
 
 
-def lists(release: Callable[[], Release], n: int, exclude_rated: bool) -> Task:
+def lists(release: Callable[[], Release], n: int, exclude_rated: bool, read: Read) -> Task:
     """A task that recommends to the people of a part; their vectors are forgotten with it."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shown = release()
-        data = _table(batches, shown.scale)
+        data = _table(batches, read)
         if data is None:
             return
         order = data.with_items(shown.item_ids).by_user

@@ -42,6 +42,7 @@ class EASE:
         promise="no privacy: a regression of every item on all others",
         units=(),
         audited=(),
+        events=True,
     )
     items: Items | None = None
     ridge: float | None = None
@@ -64,7 +65,7 @@ class EASE:
         """Invert; a specification is accepted, for comparisons, and protects nobody."""
         if self.why_not(ratings, spec):
             raise ParameterError(f"EASE is not made for such tables: {self.why_not(ratings)}")
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(ratings, self.items, events=True)
         G = counted_together(chosen(data), len(data.items), compute.workers)
         counts = G.diagonal().copy()
         ridge = self.ridge

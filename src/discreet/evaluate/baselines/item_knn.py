@@ -41,6 +41,7 @@ class ItemKNN:
         promise="no privacy: similar items by who has both",
         units=(),
         audited=(),
+        events=True,
     )
     items: Items | None = None
     neighbours: int = 20
@@ -59,7 +60,7 @@ class ItemKNN:
         del spec
         require_count("neighbours", self.neighbours)
         require_nonnegative("shrink", self.shrink)
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(ratings, self.items, events=True)
         near, likeness = nearest(
             chosen(data), len(data.items), self.neighbours, self.shrink, compute.workers
         )

@@ -29,13 +29,14 @@ class Popularity:
         promise="no privacy: exact counts, the same list for everybody",
         units=(),
         audited=(),
+        events=True,
     )
     items: Items | None = None
 
     def fit(self, ratings: Ratings, spec: PrivacySpec | None = None, **_: Any) -> ListModel:
         """Count; a specification is accepted, for comparisons, and protects nobody."""
         del spec
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(ratings, self.items, events=True)
         counts = np.bincount(data.item, minlength=len(data.items)).astype(np.float64)
         return ListModel(data, _the_same(counts))
 
@@ -52,6 +53,7 @@ class PrivatePopularity:
         promise="as Tally: the same list for everybody, from its noisy counts",
         units=("rating", "person"),
         audited=(),
+        events=True,
     )
     items: Items | None = None
     unit: str = "rating"

@@ -44,16 +44,16 @@ class _Unrolling(Compiler):
             settings[name] = before
 
 
-def unrolled_for(matrix: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def unrolled_for(matrix: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A kernel called without its last argument, `length`: a tuple as long as a row of this matrix.
 
     `len(length)` is a constant in it, as a tuple's type says how long it is: it is compiled anew,
     in half a second, for every length that is used, and kept. Arguments that it writes may overlap
-    no others.
+    no others. Other options are Numba's.
     """
 
     def compile_lazily(function: Callable[..., Any]) -> Callable[..., Any]:
-        kernel = vector_kernel(fastmath=FAST, pipeline_class=_Unrolling)(function)
+        kernel = vector_kernel(fastmath=FAST, pipeline_class=_Unrolling, **options)(function)
         place = list(inspect.signature(function).parameters).index(matrix)
 
         @wraps(function)

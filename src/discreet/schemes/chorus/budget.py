@@ -12,16 +12,8 @@ import numpy as np
 
 from discreet.arrays import Floats, Integers
 from discreet.data.source import RatingsSource
-from discreet.errors import ParameterError
-from discreet.privacy.accounting import gaussian_mu, gaussian_weights, grid_loss, usable_mu
-from discreet.privacy.fixedpoint import (
-    GRID_EPSILON,
-    MOST_NUMBERS,
-    ONE_VOTE,
-    root_rounded_down,
-    rounded_down,
-    rounded_up,
-)
+from discreet.privacy.accounting import gaussian_mu, gaussian_weights, usable_mu
+from discreet.privacy.fixedpoint import ONE_VOTE, root_rounded_down, rounded_down, rounded_up
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import Run
 from discreet.schemes.chorus.activity import FEW, people_beyond, weight_beyond
@@ -199,7 +191,6 @@ class PersonBudget(Budget):
     def tallies(self, share: float) -> Tallies:
         """Gaussian noise for this share of mu^2."""
         scale = self.scale(share)
-        check_grid(4 * self.exact.size, scale)
         against, in_favour = self.run.randomness.add_gaussian(
             self.exact, scale, threads=self.run.compute.threads
         )
@@ -228,12 +219,3 @@ def open_budget(source: RatingsSource, allowance: Allowance, unit: str, run: Run
         exact = source.map_parts(how.counted).sum(how.votes, (2, len(allowance.catalogue)))
         return PersonBudget(allowance, source, exact, run)
     return RatingBudget(allowance, source, exact_votes(source, allowance.ballot(run)), run)
-
-
-def check_grid(numbers: int, scale: float) -> None:
-    """Whether the margin that the accounting sets aside covers so many discrete Gaussians."""
-    if numbers > MOST_NUMBERS or grid_loss(numbers, scale) > GRID_EPSILON / 2:
-        raise ParameterError(
-            "so many items and factors, or so large an epsilon, are beyond what the proof of the "
-            "discrete noise covers: choose fewer factors (factors=8) or a smaller epsilon"
-        )

@@ -28,7 +28,7 @@ from discreet.privacy.fixedpoint import (
 )
 from discreet.privacy.provenance import Neighbours
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import Budget, Plan, check_grid
+from discreet.schemes.chorus.budget import Budget, Plan
 from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
 from discreet.schemes.design import Directions
 
@@ -82,7 +82,6 @@ class NoisyRounds:
     def noisy_sums(self, z: Floats, mu: float) -> tuple[Floats, float]:
         """One release: noisy sums per item, and the noise's deviation."""
         sums, sigma = self.exact_sums(z), self.deviation(mu)
-        check_grid(sums.size * self.plan.rounds, sigma)
         noisy = self.how.randomness.add_gaussian(sums, sigma, threads=self.how.compute.threads)
         return noisy / SUM_GRID, sigma / SUM_GRID
 

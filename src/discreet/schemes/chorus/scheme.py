@@ -13,12 +13,7 @@ from discreet.arrays import Floats
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_count
-from discreet.privacy.fixedpoint import (
-    GRID_DELTA,
-    LARGEST_EPSILON,
-    SMALLEST_DELTA,
-    rounded_down,
-)
+from discreet.privacy.fixedpoint import rounded_down
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec
@@ -104,6 +99,7 @@ class Chorus(VotingScheme):
 
     def release(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Release:
         """Probe, tally, and run the rounds."""
+        self.require_suited(data)
         if self.publications != 1:
             raise ParameterError(
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
@@ -116,12 +112,11 @@ class Chorus(VotingScheme):
         """The specification, if all parameters are valid and go together."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
-        parts = require_count("publications", self.publications)
-        if self.delta / parts < SMALLEST_DELTA:
+        require_count("publications", self.publications)
+        if self.noise != "exact":
             raise ParameterError(
-                f"delta must be at least {SMALLEST_DELTA:g} for every publication, because "
-                f"{GRID_DELTA:g} of each is set aside for noise on a grid: got {self.delta!r} for "
-                f"{parts}"
+                f"noise={self.noise!r} goes with Tally only: Chorus' proof needs rounded Gaussian "
+                "noise, which nothing but noise='exact' draws"
             )
         return super().checked(spec)
 
@@ -136,6 +131,7 @@ class Chorus(VotingScheme):
     ) -> Batch:
         """One publication: every record with what its pair has left, at most its part of it."""
         self.require_publishable()
+        self.require_suited(data)
         budgets = self.allowances(data, spec, state.spends)
         learned = self._learn(data, spec, lambda _: budgets, run, state.before)
         parts = {"publications": self.publications, "delta": self.delta}
@@ -167,11 +163,10 @@ class Chorus(VotingScheme):
             data,
             spec,
             run.randomness,
-            proven_up_to=LARGEST_EPSILON,
             personalisation="weigh",
             delta=self.delta,
-            sampler="discrete Laplace (Gaussian for a person) on a grid of 2^-20 votes, discrete "
-            f"Gaussian on a grid of 2^-30, {run.randomness.grid_sampler}",
+            sampler="discrete Laplace (rounded Gaussian for a person) on a grid of 2^-20 votes, "
+            f"rounded Gaussian on a grid of 2^-30, {run.randomness.grid_sampler}",
         )
 
     def _learn(

@@ -1,0 +1,128 @@
+"""discreet operate begin, events, export: a recommender of events, without the service's pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli import options as o
+from discreet.cli import parse, show
+from discreet.cli.operate import (
+    DEFAULT_DATABASE,
+    DatabaseOption,
+    JsonOption,
+    opened_database,
+    require_serve,
+    say,
+)
+from discreet.errors import DataMissingError, ParameterError
+
+
+def begin(
+    database: DatabaseOption = DEFAULT_DATABASE,
+    levels: Annotated[
+        str | None, typer.Option(metavar="E,E,...", help="The levels on offer (0.1,0.3,1).")
+    ] = None,
+    default_level: Annotated[
+        float | None,
+        typer.Option(help="The level of an event without one (default: the most private)."),
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="A delta: releases by Chorus, not Tally.")
+    ] = None,
+    quantity: o.QuantityOption = None,
+    repeats: o.RepeatsOption = None,
+) -> None:
+    """Begin a database of events: levels and rules are declared once, for its whole life.
+
+    A database of ratings is begun by 'discreet serve', which asks people for them.
+
+    \b
+    Example:
+      discreet operate begin --database plays.db --levels 0.1,1 --quantity log:10
+    """
+    require_serve()
+    from discreet.cli.serve import declared_words
+    from discreet.database.connection import Database
+    from discreet.database.declaration import establish
+
+    rules = {"quantity": quantity, "repeats": repeats}
+    wanted = declared_words(levels, default_level, None, delta, None, None)
+    wanted |= {name: word for name, word in rules.items() if word is not None}
+    declared = establish(Database(database), {**wanted, "events": True})
+    assert declared.rules is not None
+    typer.echo(
+        f"Declared for this database's whole life: events; {declared.rules.words}; levels "
+        f"{', '.join(f'{level:g}' for level in declared.levels)}; delta {declared.delta:g}."
+    )
+
+
+def events(
+    table: Annotated[Path, typer.Argument(help="A table: user, item, weight and epsilon.")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace",
+            help="Replace the records of pairs that are there already; default: keep. A level is "
+            "never raised.",
+        ),
+    ] = False,
+    columns: o.ColumnsOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
+    as_json: JsonOption = False,
+) -> None:
+    """Import events by the rules that were declared, and the people in the table who are new.
+
+    Without an epsilon an event gets the declared default.
+
+    \b
+    Example:
+      discreet operate events plays.parquet --database plays.db --columns weight=hours
+    """
+    opened, declared = opened_database(database)
+    from discreet.operate.imports import add_ratings
+    from discreet.readers.tables import read_events
+
+    rules = declared.rules
+    if rules is None:
+        raise ParameterError("this database holds ratings: import them with operate ratings")
+    data = read_events(
+        table,
+        parse.mapping(columns),
+        quantity=rules.quantity,
+        repeats=rules.repeats,
+        separator=parse.delimiter(separator),
+        encoding=encoding,
+    )
+    with show.progress_bar() as progress:
+        found = add_ratings(opened, declared, data, replace=replace, progress=progress)
+    text = f"{found.rows} events read."
+    if found.skipped:
+        text += f" {found.skipped} passed over: their owners took them back, or were erased."
+    say(found._asdict(), text, as_json)
+
+
+def export(
+    out: Annotated[Path, typer.Argument(metavar="DIR", help="A folder for the release.")],
+    database: DatabaseOption = DEFAULT_DATABASE,
+) -> None:
+    """Write the latest release of a database to a folder; it may be given to anybody.
+
+    \b
+    Example:
+      discreet operate export release --database plays.db
+    """
+    opened, _ = opened_database(database)
+    from discreet.database import ledger
+    from discreet.release.release import Release
+
+    with opened.reading() as connection:
+        content = ledger.files(connection, ledger.latest(connection))
+    if not content:
+        raise DataMissingError("nothing was published from this database yet")
+    Release.from_files(content).save(out)
+    typer.echo(f"Release saved to {out}. Next: discreet inspect {out}")
