@@ -70,3 +70,16 @@ def two_products(rows, h, a, linear, out):  # type: ignore[no-untyped-def]
             one += row[k] * h[k]
             two += row[k] * a[k]
         linear[j], out[j] = one, two
+
+
+@vector_kernel()
+def add_draws(lo, keys, draws, ptr, members, scores):  # type: ignore[no-untyped-def]
+    """scores[p - lo, j] += draws[k] for all items j of family f, with keys[k] = p families + f.
+
+    The items of family f are members[ptr[f]:ptr[f+1]].
+    """
+    families = len(ptr) - 1
+    for k in range(len(keys)):
+        row, family = scores[keys[k] // families - lo], keys[k] % families
+        for m in range(ptr[family], ptr[family + 1]):
+            row[members[m]] += draws[k]

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Array, Floats
-from discreet.kernels.choices import choice_scores, two_products
-from discreet.kernels.lists import add_family_scores, best_items, score_people
+from discreet.kernels.choices import add_draws, choice_scores, two_products
+from discreet.kernels.lists import best_items, score_people
 from discreet.kernels.threads import run_all, thread_count
 from discreet.release.choices import ChoiceModel, Choosers
 from discreet.release.scoring import (
@@ -44,6 +44,23 @@ _SORTED = 256
 """Longer lists are sorted by NumPy, not by insertion."""
 
 
+class Family(NamedTuple):
+    """A grouping of the items, and who is in each family: members[ptr[f]:ptr[f+1]]."""
+
+    codes: NDArray[np.int32]
+    ptr: NDArray[np.int64]
+    members: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, codes: NDArray[np.int32]) -> Family:
+        """From the family of every item, -1 for none."""
+        order = np.argsort(codes, kind="stable")
+        alone = int((codes < 0).sum())
+        sizes = np.bincount(codes[codes >= 0], minlength=family_count(codes))
+        ptr = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(codes, ptr, order[alone:].astype(np.int32))
+
+
 class Candidates(NamedTuple):
     """The likeliest items of every person, likeliest first: -1 where there are no more."""
 
@@ -56,7 +73,7 @@ def likeliest(
     model: ChoiceModel,
     people: Choosers,
     own: Own,
-    families: tuple[NDArray[np.int32], ...],
+    families: tuple[Family, ...],
     most: int,
     *,
     allowed: NDArray[np.bool_] | None = None,
@@ -70,18 +87,16 @@ def likeliest(
     chances = np.full((count, most), -np.inf, dtype=np.float32)
     popularity = model.popularity if allowed is None else _masked(model.popularity, allowed)
     workers = thread_count(threads)
-    drawn = [_drawn(codes, own, workers) for codes in families]
+    drawn = [_drawn(family, own, workers) for family in families]
     rated = own.ptr if exclude_rated else np.zeros(count + 1, dtype=np.int64)
 
     def rank(lo: int, hi: int) -> None:
         linear, scores = _readings(model, people, lo, hi)
         choice_scores(items, model.scale, popularity, people.share[lo:hi], linear, scores)
-        for codes, (keys, draws) in zip(families, drawn, strict=True):
-            size = family_count(codes)
-            first, last = np.searchsorted(keys, [lo * size, hi * size])
-            table = np.zeros((hi - lo, size), dtype=np.float32)
-            table[keys[first:last] // size - lo, keys[first:last] % size] = draws[first:last]
-            add_family_scores(table, codes, scores)
+        for family, (keys, draws) in zip(families, drawn, strict=True):
+            size = len(family.ptr) - 1
+            mine = slice(*np.searchsorted(keys, [lo * size, hi * size]))
+            add_draws(lo, keys[mine], draws[mine], family.ptr, family.members, scores)
         pick = _sorted_best if most > _SORTED else best_items
         pick(items, scores, rated[lo : hi + 1], own.items, found[lo:hi], chances[lo:hi])
 
@@ -147,12 +162,12 @@ def _readings(model: ChoiceModel, people: Choosers, lo: int, hi: int) -> tuple[A
     return linear, loglinear
 
 
-def _drawn(codes: NDArray[np.int32], own: Own, workers: int) -> tuple[Array, Array]:
+def _drawn(family: Family, own: Own, workers: int) -> tuple[Array, Array]:
     """Of every family that somebody chose from: its key, and how much that draws them to it."""
     nothing = np.zeros(len(own.items))
-    keys, _, counts = fold_in_families(codes, own, nothing, workers)
-    sizes = np.bincount(codes[codes >= 0], minlength=1)
-    return keys, np.log1p(FAMILY_DRAW * counts / sizes[keys % len(sizes)])
+    keys, _, counts = fold_in_families(family.codes, own, nothing, workers)
+    sizes = np.diff(family.ptr)[keys % (len(family.ptr) - 1)]
+    return keys, np.log1p(FAMILY_DRAW * counts / sizes).astype(np.float32)
 
 
 def _sorted_best(

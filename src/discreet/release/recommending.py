@@ -57,7 +57,7 @@ def recommend(
         model,
         choosers(model, own, values, threads),
         own,
-        tuple(release.families.values()),
+        release.family_members,
         CANDIDATES + CANDIDATES_EACH * n if best else DIVERSE_EACH * n,
         allowed=allowed,
         exclude_rated=ranking.exclude_rated,

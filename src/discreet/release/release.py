@@ -41,6 +41,7 @@ from discreet.release.choices import ChoiceModel
 from discreet.release.durable import make_room, put_in_place, stage
 from discreet.release.explaining import Explanation, explain, similar_items
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
+from discreet.release.lists import Family
 from discreet.release.own import read_own
 from discreet.release.own_mean import OwnLevel
 from discreet.release.ranking import BEST, Ranking
@@ -168,6 +169,11 @@ class Release:
     def features(self) -> Features:
         """What is publicly known of the items, as numbers."""
         return encode(self.items, len(self.items))
+
+    @cached_property
+    def family_members(self) -> tuple[Family, ...]:
+        """Of every grouping of the items which are in each family."""
+        return tuple(Family.of(codes) for codes in self.families.values() if (codes >= 0).any())
 
     @cached_property
     def choice_model(self) -> ChoiceModel:

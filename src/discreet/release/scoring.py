@@ -119,12 +119,12 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     """
     dtype = item_scores.factors.dtype
     ptr, items, ratings = own
-    typical = item_scores.base + item_scores.factors @ item_scores.prior
+    typical = item_scores.base[items] + item_scores.factors[items] @ item_scores.prior
     workers = thread_count(threads)
     differences = solve_rows(
         ptr,
         items,
-        (ratings - typical[items]).astype(dtype),
+        (ratings - typical).astype(dtype),
         item_scores.factors,
         how.ridge,
         how.ridge_per_rating,
