@@ -13,8 +13,9 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.evaluate.crossval import cross_validate
-from discreet.experiments.cells import CDF_AT, Cell, Job, Source, Store, options, run_cells
+from discreet.experiments.cells import CDF_AT, Cell, Job, Store, options, run_cells
 from discreet.experiments.run import find_source
+from discreet.experiments.source import Source
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.tally import Tally
 

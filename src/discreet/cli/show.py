@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.data.column_use import Use
     from discreet.data.edges import Table as RatingsTable
     from discreet.data.items import Items
-    from discreet.experiments.cells import Source
+    from discreet.experiments.source import Source
     from discreet.privacy.certificate import Certificate
     from discreet.progress import Progress
     from discreet.release.release import Release
@@ -39,8 +39,8 @@ def console(*, error: bool = False) -> Console:
 
 
 def status_markup(status: str) -> str:
-    """A certificate's status in its colour."""
-    return f"[{_STYLES[status]}]{status}[/]"
+    """A certificate's status in its colour; other words as they are."""
+    return f"[{_STYLES[status]}]{status}[/]" if status in _STYLES else status
 
 
 def table(title: str | None, columns: list[str], rows: list[list[str]], right: int = 1) -> Table:
