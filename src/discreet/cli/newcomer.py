@@ -9,6 +9,8 @@ import numpy as np
 from discreet.cli import show
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
 
     from discreet.release.release import Release
@@ -41,7 +43,7 @@ def show_newcomer(release: Release) -> None:
         [str(films["title"][film.row]), ", ".join(films["genres"][film.row]), "★" * film.stars]
         for film in rated
     ]
-    console.print(show.table(None, ["title", "genres", "stars"], rows, right=3))
+    _print(["title", "genres", "stars"], rows)
     console.print("\nFrom these ratings and the release alone, the list becomes:")
     listed = release.item_ids.rows(after["item"])
     _print_list(films, listed, [_why(films, int(row), rated) for row in listed])
@@ -74,13 +76,19 @@ def _why(films: pl.DataFrame, row: int, rated: list[Rated]) -> str:
     return f"like {films['title'][best.row]}" if alike(best) > 0 else "widely seen"
 
 
-def _print_list(films: pl.DataFrame, listed: object, whys: list[str]) -> None:
+def _print_list(films: pl.DataFrame, listed: Iterable[int], whys: list[str]) -> None:
     rows = [
-        [str(place), str(films["title"][row]), str(films["year"][row]),
-         ", ".join(films["genres"][row]), why]
-        for place, (row, why) in enumerate(zip(map(int, np.asarray(listed)), whys, strict=True), 1)
-    ]  # fmt: skip
-    heads = ["", "title", "year", "genres", "why"]
-    if not any(whys):
-        heads, rows = heads[:-1], [row[:-1] for row in rows]
-    show.console().print(show.table(None, heads, rows, right=len(heads)))
+        [films["title"][int(row)], ", ".join(films["genres"][int(row)]), why]
+        for row, why in zip(listed, whys, strict=True)
+    ]
+    heads = ["title", "genres", "why"] if any(whys) else ["title", "genres"]
+    _print(["", *heads], [[str(k), *row[: len(heads)]] for k, row in enumerate(rows, 1)])
+
+
+def _print(heads: list[str], rows: list[list[str]]) -> None:
+    table = show.compact()
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    show.console().print(table)
