@@ -106,6 +106,14 @@ def test_fit_inspect_and_recommend_belong_together(
     assert ok("recommend", release)  # nobody's ratings: the same list for everybody
 
 
+def test_the_sampler_can_be_chosen_for_tally(table: Path, tmp_path: Path) -> None:
+    shown = " ".join(ok("fit", table, "--noise", "opendp", "--out", tmp_path / "r").split())
+    assert "(OpenDP)" in shown
+    assert "# Exact noise" in ok("inspect", tmp_path / "r", "--proof")
+    said = refused("fit", table, "--noise", "opendp", "--delta", "1e-6", "--out", tmp_path / "c")
+    assert "goes with Tally only" in said
+
+
 def test_fit_prints_no_secret_unless_asked(table: Path, tmp_path: Path) -> None:
     words = ("fit", table, "--scheme", "pdp-pmf", "--gamma", "5", "-d", "2", "--k1", "3")
     words += ("--out", tmp_path / "r")
