@@ -67,10 +67,18 @@ def test_every_command_explains_itself_with_an_example() -> None:
 
 
 def test_the_demo_does_the_whole_job(tmp_path: Path) -> None:
-    shown = ok("demo", "--out", tmp_path / "demo")
-    for name in ("PMF", "DP-PMF", "PDP-PMF", "synthetic", "unproven", "Ten films for"):
+    shown = ok("demo", "--out", tmp_path / "demo", COLUMNS="80")
+    for name in ("PMF", "DP-PMF", "PDP-PMF", "synthetic", "unproven", "a perfect predictor"):
         assert name in shown
-    assert (tmp_path / "demo" / "errors.png").stat().st_size > 10_000
+    for name in ("noisy popularity", "EASE, not private", "a perfect list", "A newcomer"):
+        assert name in shown
+    titles = re.findall(r"^([1-8])  \w", shown, re.MULTILINE)
+    assert titles == 2 * list("12345678")  # before any rating, and after some
+    told = [line for line in shown.splitlines() if re.search(r"\d$|%$|─$|★$", line)]
+    assert len(told) > 20
+    assert max(map(len, told)) <= 80
+    for name in ("errors.png", "lists.png"):
+        assert (tmp_path / "demo" / name).stat().st_size > 10_000
     assert "operating system" in ok("inspect", tmp_path / "demo" / "release")
 
 

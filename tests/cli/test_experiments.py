@@ -81,6 +81,27 @@ def test_a_sweep_by_time_has_one_split_and_goes_without_baselines(
     assert "needs a timestamp column" in refused("sweep", timeless, *words, "--split", "last")
 
 
+def test_a_sweep_reads_events_and_any_columns(table: Path, tmp_path: Path) -> None:
+    plays = tmp_path / "plays.csv"
+    frame = pl.read_parquet(table).select(who="user", what="item", hours="rating")
+    frame.write_csv(plays, separator=";")
+    words = ("--columns", "user=who", "--columns", "item=what", "--separator", ";", "--folds", "2")
+    shown = ok(
+        "sweep", plays, *words, "--columns", "weight=hours", "--events", "--quantity", "linear:5",
+        "--epsilons", "1", "--out", tmp_path / "events",
+    )  # fmt: skip
+    assert "Errors" not in shown
+    found = pl.read_csv(tmp_path / "events" / "sweep.csv")
+    assert {"Tally", "popularity", "noisy popularity", "item-kNN", "EASE"} <= set(found["scheme"])
+    assert found["rmse"].null_count() == found.height
+    more = ("--columns", "rating=hours", "--scale", "0:10", "--scheme", "tally", "--no-baselines")
+    ok("sweep", plays, *words, *more, "--epsilons", "1", "--out", tmp_path / "ratings")
+    clicks = tmp_path / "clicks.csv"
+    frame.drop("hours").write_csv(clicks, separator=";")
+    message = refused("sweep", clicks, *words, "--events", "--scheme", "pmf", cwd=tmp_path)
+    assert "learns from ratings" in message
+
+
 def test_netflix_is_reduced_to_some_people(tmp_path: Path) -> None:
     raw = tmp_path / "netflix"
     raw.mkdir()

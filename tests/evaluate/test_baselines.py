@@ -5,16 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.data.event_rules import Quantity
+from discreet.data.events import Events
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.evaluate.baselines import BASELINES, REFERENCES, find_method
 from discreet.evaluate.baselines.ease import EASE, MOST_ITEMS
 from discreet.evaluate.baselines.item_knn import ItemKNN
 from discreet.evaluate.baselines.own_mean import OwnMean
 from discreet.evaluate.baselines.popularity import Popularity, PrivatePopularity
 from discreet.evaluate.crossval import NOT_PRIVATE, evaluate_split
-from discreet.evaluate.judge import Predicts, Recommends
+from discreet.evaluate.judge import TARGETS, Judging, Predicts, Recommends, judge_lists
 from discreet.evaluate.splits import hold_out
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes import SCHEMES, find_scheme
@@ -135,6 +137,19 @@ def test_baselines_cover_the_catalogue_and_pass_over_the_rest(small: Ratings) ->
     for name in ("popularity", "item-knn", "ease"):
         model = find_method(name)(items=some).fit(small)
         assert set(model.recommend(None, 30)["item"]) <= set(some.ids.values)
+
+
+def test_of_events_lists_alone_are_judged_by_all_that_was_chosen(small: Ratings) -> None:
+    plays = Events.from_frame(small.to_frame(), {"weight": "rating"}, quantity=Quantity(5))
+    split = hold_out(plays, 0.2)
+    assert isinstance(split.test, Events)
+    for name in ("popularity", "private-popularity", "item-knn", "ease"):
+        model = find_method(name)().fit(split.train, PrivacySpec.column(), seed=0)
+        liked, consumed = (judge_lists(model, split, how=Judging(target=t)) for t in TARGETS)
+        np.testing.assert_equal(liked, consumed)
+        assert 0 < liked["recall@20"] <= 1
+    with pytest.raises(DataError, match="learns from ratings"):
+        OwnMean().fit(plays)
 
 
 def test_no_baseline_is_offered_for_a_release() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rich import box
 from rich.measure import Measurement
-from rich.table import Table
 
 from discreet.cli import show
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from discreet.evaluate.judge import Judging
 
@@ -78,12 +77,15 @@ def show_lists(
     if left_out:
         console.print(f"Left out: {left_out}.")
     relevant = "what people liked among" if how.target == "liked" else "all of"
-    console.print(
-        f"Lists should hold {relevant} the held-out records; ± is the 95% interval of a mean "
-        "over people. Coverage: share of the catalogue in anybody's list. Novelty: bits, 1 for "
-        "what half of all people have. Diversity: 1 - likeness of flags, such as genres.",
-        style="dim",
+    words = (
+        f"Lists should hold {relevant} the held-out records; ± is the 95% interval of a mean over "
+        "people. Coverage: the share of the catalogue in anybody's list. Novelty: in bits, 1 for "
+        "what half of all people have."
     )
+    diverse = lists.column("diversity", how.top)
+    if any(cells[diverse] != "-" for _, cells in rows):
+        words += " Diversity: 1 - how alike a list's genres, or other flags, are."
+    console.print(words, style="dim")
 
 
 def _number(name: str, value: float | None) -> str:
@@ -124,15 +126,7 @@ def _table(
     rows: Sequence[tuple[tuple[str, ...], Mapping[str, str]]],
     shown: Sequence[str],
 ) -> Table:
-    table = Table(
-        title=title,
-        title_justify="left",
-        header_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    table = show.compact(title)
     for place, head in enumerate(heads):
         table.add_column(head, justify="right" if place else "left", overflow="fold")
     shares = [name for name in shown if name.startswith("cdf_")]

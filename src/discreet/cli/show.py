@@ -11,6 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -51,6 +52,19 @@ def table(title: str | None, columns: list[str], rows: list[list[str]], right: i
     for row in rows:
         shown.add_row(*row)
     return shown
+
+
+def compact(title: str | None = None) -> Table:
+    """A table without lines between its columns, for what must fit a narrow terminal."""
+    return Table(
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
 
 
 def uses(found: Sequence[Use], widest_name: int) -> Table:

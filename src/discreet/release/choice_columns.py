@@ -69,7 +69,7 @@ def choice_columns(
     w = weights / weights.sum()
     popular = standardised(np.log(weights), w)
     polynomial = np.vander(popular, _POWERS + 1)
-    public = public - _explained(public, polynomial, w)
+    public = _without(public, polynomial, w)
     square = standardised(popular**2, w)
     ridges = np.sqrt([RIDGE_POPULAR, RIDGE_POPULAR_SQUARE])
     taste = np.sqrt(LIFT_PUBLIC) * np.column_stack([popular, square]) / ridges
@@ -79,7 +79,7 @@ def choice_columns(
         return ChoiceColumns(values, public_ones, LIFT_PUBLIC, hidden=False)
     hidden = choices.columns - w @ choices.columns
     # What hidden directions say, as far as they are signal, is not said again.
-    taste, public = (x - _explained(x, hidden, w, choices.reliability) for x in (taste, public))
+    taste, public = (_without(x, hidden, w, choices.reliability) for x in (taste, public))
     values = np.hstack([taste, hidden, np.sqrt(LIFT_BESIDE_HIDDEN) * public])
     public_ones = slice(taste.shape[1] + hidden.shape[1], values.shape[1])
     return ChoiceColumns(values, public_ones, LIFT_BESIDE_HIDDEN, hidden=True)
@@ -147,12 +147,15 @@ def _waves(values: Floats, w: Floats) -> Iterator[tuple[int, Floats]]:
         yield h, np.cos(np.pi * h * q)
 
 
-def _explained(
+def _without(
     columns: Floats, others: Floats, w: Floats, share: Array | float = 1.0
 ) -> NDArray[np.float64]:
-    """What others explain of columns by weighted least squares; of each, this share of it."""
-    sizes = np.sqrt(w @ others**2 + 1e-12)
-    unit = others / sizes
+    """Columns without their mean, and without what others explain by weighted least squares.
+
+    Of what each of the others explains, this share is taken off.
+    """
+    unit = others / np.sqrt(w @ others**2 + 1e-12)
     gram = (unit * w[:, None]).T @ unit + 1e-9 * np.eye(unit.shape[1])
     centred = columns - w @ columns
-    return np.asarray((unit * share) @ np.linalg.solve(gram, (unit * w[:, None]).T @ centred))
+    explained = (unit * share) @ np.linalg.solve(gram, (unit * w[:, None]).T @ centred)
+    return np.asarray(centred - explained)

@@ -42,6 +42,8 @@ LINEAR_SHARE, LINEAR_SHARE_PUBLIC = 0.7, 0.4
 TASTE, TASTE_PRECISION, TASTE_ENOUGH = 0.4, 11.0, 0.1
 """How strongly people's choices follow public columns before anything is seen, how firmly that is
 believed, and from how much on they are trusted in full."""
+TASTE_DEVIATIONS = 2.0
+"""So many deviations of what chance would show are taken off what somebody's choices show."""
 LIKED_FLOOR = 0.2
 """A rating counts as a choice from this much, for the lowest, to 1 for the highest."""
 _LEAST_NOISE = 1.0
@@ -192,11 +194,11 @@ def _trust(model: ChoiceModel, sums: Floats, squares: Floats, n: Floats) -> NDAr
 
     The sum of products of two different choices' columns, |sum|^2 - sum of squares, is zero on
     average where somebody does not care for them, with a known variance, and grows with how much
-    they do. One deviation of it is taken off: without evidence, popularity is the better guide.
+    they do. What chance may show is taken off: without evidence, popularity is the better guide.
     """
     if model.evidence <= 0:
         return np.zeros(len(n))
     shown = (np.einsum("pk,pk->p", sums, sums) - squares) / (2 * model.lift)
     known = n * (n - 1) * model.evidence / 2
-    taste = TASTE * TASTE_PRECISION + shown - np.sqrt(known)
+    taste = TASTE * TASTE_PRECISION + shown - TASTE_DEVIATIONS * np.sqrt(known)
     return np.asarray(np.clip(taste / (TASTE_PRECISION + known) / TASTE_ENOUGH, 0.0, 1.0))
