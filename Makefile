@@ -30,6 +30,7 @@ bench: install
 	$(BIN)/python benchmarks/kernels.py
 	$(BIN)/python benchmarks/simd.py
 	$(BIN)/python benchmarks/estimate.py
+	$(BIN)/python benchmarks/noise.py
 	$(BIN)/python benchmarks/hotspots.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/compare.py

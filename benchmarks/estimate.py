@@ -41,7 +41,8 @@ def show_estimates(ratings: dc.Ratings, items: dc.Items | None) -> None:
         tallies, features = release.tallies, encode(items, len(release.items))
         assert tallies is not None
         took = [
-            least(partial(estimate, tallies, release.scale, features, 1.0, n), 20) for n in THREADS
+            least(partial(estimate, tallies, release.scale, features, 1.0, n), 20, lasting=2.0)
+            for n in THREADS
         ]
         print(
             f"  effects of {len(tallies):,} items at {epsilon:g}: "

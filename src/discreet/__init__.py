@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.evaluate.splits import by_time as by_time
     from discreet.evaluate.splits import hold_out as hold_out
     from discreet.evaluate.splits import k_folds as k_folds
+    from discreet.evaluate.splits import leave_last_out as leave_last_out
     from discreet.kernels.compute import Compute as Compute
     from discreet.privacy.certificate import Certificate as Certificate
     from discreet.privacy.personalise import inclusion_probability as inclusion_probability
@@ -83,6 +84,7 @@ _HOMES = {
     "hold_out": "evaluate.splits",
     "inclusion_probability": "privacy.personalise",
     "k_folds": "evaluate.splits",
+    "leave_last_out": "evaluate.splits",
     "load_events": "readers.datasets",
     "load_items": "readers.datasets",
     "load_ratings": "readers.datasets",

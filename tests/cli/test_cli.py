@@ -67,10 +67,18 @@ def test_every_command_explains_itself_with_an_example() -> None:
 
 
 def test_the_demo_does_the_whole_job(tmp_path: Path) -> None:
-    shown = ok("demo", "--out", tmp_path / "demo")
-    for name in ("PMF", "DP-PMF", "PDP-PMF", "synthetic", "unproven", "Ten films for"):
+    shown = ok("demo", "--out", tmp_path / "demo", COLUMNS="80")
+    for name in ("PMF", "DP-PMF", "PDP-PMF", "synthetic", "unproven", "a perfect predictor"):
         assert name in shown
-    assert (tmp_path / "demo" / "errors.png").stat().st_size > 10_000
+    for name in ("noisy popularity", "EASE, not private", "a perfect list", "A newcomer"):
+        assert name in shown
+    titles = re.findall(r"^([1-8])  \w", shown, re.MULTILINE)
+    assert titles == 2 * list("12345678")  # before any rating, and after some
+    told = [line for line in shown.splitlines() if re.search(r"\d$|%$|─$|★$", line)]
+    assert len(told) > 20
+    assert max(map(len, told)) <= 80
+    for name in ("errors.png", "lists.png"):
+        assert (tmp_path / "demo" / name).stat().st_size > 10_000
     assert "operating system" in ok("inspect", tmp_path / "demo" / "release")
 
 
@@ -98,6 +106,14 @@ def test_fit_inspect_and_recommend_belong_together(
     assert ok("recommend", release)  # nobody's ratings: the same list for everybody
 
 
+def test_the_sampler_can_be_chosen_for_tally(table: Path, tmp_path: Path) -> None:
+    shown = " ".join(ok("fit", table, "--noise", "opendp", "--out", tmp_path / "r").split())
+    assert "(OpenDP)" in shown
+    assert "# Exact noise" in ok("inspect", tmp_path / "r", "--proof")
+    said = refused("fit", table, "--noise", "opendp", "--delta", "1e-6", "--out", tmp_path / "c")
+    assert "goes with Tally only" in said
+
+
 def test_fit_prints_no_secret_unless_asked(table: Path, tmp_path: Path) -> None:
     words = ("fit", table, "--scheme", "pdp-pmf", "--gamma", "5", "-d", "2", "--k1", "3")
     words += ("--out", tmp_path / "r")
@@ -113,12 +129,46 @@ def test_evaluate_compares_and_warns(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "rows.csv"
     shown = ok(
         "evaluate", table, "--scheme", "bias", "--scheme", "pmf", "--scheme", "pdp-pmf",
-        "--gamma", "5", "-d", "3", "--folds", "3", "--top", "5", "--out", out,
+        "--gamma", "5", "-d", "3", "--folds", "3", "--top", "5", "--out", out, "--no-baselines",
     )  # fmt: skip
     assert "means over 3 folds" in shown
     assert "spends privacy that no certificate counts" in shown
     assert pl.read_csv(out).height == 9
     assert "held out" in ok("evaluate", table, "--scheme", "bias", "--by-time", "0.2")
+
+
+def test_evaluate_shows_baselines_in_two_tables_of_80_columns(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "rows.parquet"
+    words = ("evaluate", table, "--scheme", "tally", "--hold-out", "0.3", "--out", out)
+    shown = ok(*words, COLUMNS="80")
+    errors, lists = shown.split("Lists: ")
+    for row in ("own mean", "biases", "PMF by SGD", "not private", "RMSE"):
+        assert row in errors
+    for row in ("popularity, not private", "noisy popularity", "item-kNN", "EASE", "NDCG@10"):
+        assert row in lists
+    tables = [line for line in shown.splitlines() if re.search(r"\d$|%$|─$", line)]
+    assert len(tables) > 10
+    assert max(map(len, tables)) <= 80
+    assert "diversity" not in re.findall("^scheme.*", lists, re.MULTILINE)[0]  # no item table
+    rows = pl.read_parquet(out)
+    assert rows["scheme"].n_unique() == rows.height == 8
+    assert rows.filter(pl.col("scheme") == "EASE")["rmse"].null_count() == 1
+
+
+def test_evaluate_says_which_baselines_are_left_out_and_why(small: Ratings, tmp_path: Path) -> None:
+    table = tmp_path / "levelless.csv"
+    small.to_frame().drop("epsilon").write_csv(table)
+    shown = ok("evaluate", table, "--scheme", "bias")
+    assert "Left out: noisy popularity (no privacy levels were given)." in shown
+
+
+@pytest.mark.parametrize("split", ["time", "last"])
+def test_evaluate_holds_out_what_came_last(table: Path, split: str) -> None:
+    words = ("evaluate", table, "--scheme", "tally", "--no-baselines", "--split", split)
+    shown = ok(*words, "--target", "consumed")
+    assert {"time": "the latest 10% held out", "last": "everybody's last"}[split] in shown
+    assert "all of the held-out records" in shown
+    assert "--folds goes with --split random" in refused(*words, "--folds", "3")
 
 
 def test_a_repeated_fit_with_a_seed_gives_the_same_release(table: Path, tmp_path: Path) -> None:

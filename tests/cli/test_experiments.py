@@ -50,11 +50,56 @@ def test_a_sweep_measures_a_grid_and_warns(table: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     assert "spends privacy that no certificate counts" in shown.replace("\n", " ")
     found = pl.read_csv(out / "sweep.csv")
-    assert found.height == 4 + 4 + 1
-    assert set(found["scheme"]) == {"Tally", "PDP-PMF", "PMF"}
+    schemes = found.filter(pl.col("scheme").is_in(["Tally", "PDP-PMF", "PMF"]))
+    assert schemes.height == 4 + 4 + 1
+    assert schemes["ndcg@10"].is_null().equals(schemes["diverged"])  # some PDP-PMF do
+    beside = found.filter(pl.col("mechanism") == "not private")["scheme"]
+    assert {"own mean", "biases", "PMF by SGD", "popularity", "item-kNN", "EASE"} <= set(beside)
+    noisy = found.filter(pl.col("scheme") == "noisy popularity")
+    assert noisy["epsilon"].to_list() == [0.5, 1]
+    assert noisy["rmse"].null_count() == 2
     assert (out / "sweep.svg").exists()
+    assert (out / "lists.svg").exists()
     assert "numbers with commas" in refused("sweep", table, "--epsilons", "a,b")
     assert "must be > 0" in refused("sweep", table, "--epsilons", "0")
+
+
+def test_a_sweep_by_time_has_one_split_and_goes_without_baselines(
+    table: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    words = ("--scheme", "tally", "--epsilons", "1", "--no-baselines", "--out", out)
+    for split in ("time", "last"):
+        shown = ok("sweep", table, *words, "--split", split, "--target", "consumed", "--top", "5")
+        assert "NDCG@5" in shown
+        found = pl.read_csv(out / "sweep.csv")
+        assert found["scheme"].to_list() == ["Tally"]
+        assert found["rmse_std"].null_count() == 1
+    assert len(list((out / "cells").glob("*.json"))) == 2
+    timeless = tmp_path / "timeless.csv"
+    pl.read_parquet(table).drop("timestamp").write_csv(timeless)
+    assert "needs a timestamp column" in refused("sweep", timeless, *words, "--split", "last")
+
+
+def test_a_sweep_reads_events_and_any_columns(table: Path, tmp_path: Path) -> None:
+    plays = tmp_path / "plays.csv"
+    frame = pl.read_parquet(table).select(who="user", what="item", hours="rating")
+    frame.write_csv(plays, separator=";")
+    words = ("--columns", "user=who", "--columns", "item=what", "--separator", ";", "--folds", "2")
+    shown = ok(
+        "sweep", plays, *words, "--columns", "weight=hours", "--events", "--quantity", "linear:5",
+        "--epsilons", "1", "--out", tmp_path / "events",
+    )  # fmt: skip
+    assert "Errors" not in shown
+    found = pl.read_csv(tmp_path / "events" / "sweep.csv")
+    assert {"Tally", "popularity", "noisy popularity", "item-kNN", "EASE"} <= set(found["scheme"])
+    assert found["rmse"].null_count() == found.height
+    more = ("--columns", "rating=hours", "--scale", "0:10", "--scheme", "tally", "--no-baselines")
+    ok("sweep", plays, *words, *more, "--epsilons", "1", "--out", tmp_path / "ratings")
+    clicks = tmp_path / "clicks.csv"
+    frame.drop("hours").write_csv(clicks, separator=";")
+    message = refused("sweep", clicks, *words, "--events", "--scheme", "pmf", cwd=tmp_path)
+    assert "learns from ratings" in message
 
 
 def test_netflix_is_reduced_to_some_people(tmp_path: Path) -> None:

@@ -42,7 +42,9 @@ def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Pat
     assert run(url, "ratings", str(ratings), *words).stdout == "3 ratings read.\n"
     preview = json.loads(run(url, "preview", "--json").stdout)
     assert preview["spending"] == 3
-    assert run(url, "publish", "--no-assess").stdout.startswith("Release 1 is out")
+    assert "noise must be one of" in run(url, "publish", "--noise", "loud").stderr
+    published = run(url, "publish", "--no-assess", "--noise", "opendp")
+    assert published.stdout.startswith("Release 1 is out")
     ledger = run(url, "ledger")
     assert "3 pairs" in ledger.stdout
     assert "Secret" in ledger.stdout

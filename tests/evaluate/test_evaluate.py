@@ -65,16 +65,6 @@ def test_error_metrics_on_an_example_by_hand() -> None:
         metrics.rmse([], [])
 
 
-def test_ranking_metrics_on_an_example_by_hand() -> None:
-    # Person 0 gets items 3, 1, 2 and likes 1 and 5; person 2 gets 0, 1, 2 and likes 0.
-    user, item = np.array([0, 0, 0, 2, 2, 2]), np.array([3, 1, 2, 0, 1, 2])
-    figures = metrics.ranking(user, item, np.array([0, 0, 2]), np.array([1, 5, 0]), 3, 10)
-    assert figures["precision@3"] == pytest.approx((1 / 3 + 1 / 3) / 2)
-    assert figures["recall@3"] == pytest.approx((1 / 2 + 1) / 2)
-    ideal = 1 + 1 / np.log2(3)
-    assert figures["ndcg@3"] == pytest.approx((1 / np.log2(3) / ideal + 1) / 2)
-
-
 def test_cross_validation_does_not_depend_on_the_workers(club: Club) -> None:
     few = club.ratings.subset(club.ratings.user < 300)
     spec = PrivacySpec.groups()

@@ -5,17 +5,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from discreet.cli import app
 from discreet.data.ratings import Ratings
 from discreet.evaluate import metrics
-from discreet.evaluate.crossval import cross_validate, headings
-from discreet.evaluate.metrics import ERRORS, RANKINGS, Lists, Metric
+from discreet.evaluate.crossval import cross_validate
+from discreet.evaluate.judge import Judging
+from discreet.evaluate.lists import MARGIN, RANKINGS, ListMetric, Lists, headings
+from discreet.evaluate.metrics import ERRORS, Metric
 from discreet.experiments import cells
 from discreet.experiments.run import find_source, sweep
+from discreet.experiments.source import Source
 from discreet.schemes.bias import Bias
 
 
@@ -44,10 +46,16 @@ def contents(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
 
+def swept(source: Source, out: Path, lists: Judging | None = None) -> pl.DataFrame:
+    return sweep(source, ["bias"], [], out, folds=2, workers=1, lists=lists, baselines=False)
+
+
 def test_cells_keep_what_they_always_kept_under_the_same_names(table: Path, tmp_path: Path) -> None:
-    sweep(find_source(str(table)), ["bias"], [], tmp_path, folds=2, workers=1)
+    job = cells.Job(find_source(str(table)), "Bias")
+    store = cells.Store(tmp_path / "cells")
+    cells.run_cells([cells.Cell(job, fold, 2) for fold in range(2)], store, workers=1)
     for result in contents(tmp_path / "cells"):
-        assert list(result) == ["rmse", "rmse_clipped", "mae", "cdf", "seconds"]
+        assert list(result) == ["rmse", "rmse_clipped", "mae", "cdf", "mechanism", "seconds"]
 
 
 @pytest.mark.usefixtures("worst_error")
@@ -65,10 +73,10 @@ def test_a_sweep_keeps_it_and_measures_what_was_kept_without_it(
     all_cells = [cells.Cell(cells.Job(source, "Bias"), fold, 2) for fold in range(2)]
     with monkeypatch.context() as before:
         before.delitem(ERRORS, "worst")
-        sweep(source, ["bias"], [], tmp_path, folds=2, workers=1)
+        swept(source, tmp_path)
         old = store.table(all_cells)
     assert "worst" not in old.columns
-    sweep(source, ["bias"], [], tmp_path, folds=2, workers=1)
+    swept(source, tmp_path)
     assert all("worst" in result for result in contents(store.folder))
     new = store.table(all_cells)
     assert (new["worst"] >= new["rmse"]).all()
@@ -80,34 +88,35 @@ def test_a_sweep_keeps_it_and_measures_what_was_kept_without_it(
 def test_the_command_line_shows_it_under_its_heading(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(RANKINGS, "hit_rate", Metric(hit_rate, "hit rate"))
+    monkeypatch.setitem(RANKINGS, "hit_rate", ListMetric(hit_rate, "hit rate"))
     monkeypatch.setenv("COLUMNS", "200")
     words = ["evaluate", str(table), "--scheme", "bias", "--top", "3", "--folds", "2"]
+    words.append("--no-baselines")
     app([*words, "--out", str(tmp_path / "rows.csv")], standalone_mode=False)
     shown = capsys.readouterr().out
-    heads = ("RMSE", "MAE", "worst error", "|error| ≤ 0.5", "≤ 2", "ndcg@3", "hit rate@3", "fit s")
+    heads = ("RMSE", "MAE", "worst error", "|error| ≤ 0.5", "≤ 2", "fit s", "NDCG@3", "hit rate@3")
     places = [shown.index(head) for head in heads]
     assert places == sorted(places)
     rows = pl.read_csv(tmp_path / "rows.csv")
     assert f"{rows['worst'].mean():.4f}" in shown
-    assert f"{rows['hit_rate@3'].mean():.4f}" in shown
+    assert f"{rows['hit_rate@3'].mean():.3f}" in shown
 
 
-def test_a_place_beyond_the_end_of_a_list_does_not_count() -> None:
-    user, item = np.array([0, 0, 0]), np.array([3, 1, 2])
-    figures = metrics.ranking(user, item, np.array([0]), np.array([2]), 2, 10)
-    assert figures == {"precision@2": 0.0, "recall@2": 0.0, "ndcg@2": 0.0}
-
-
-def test_where_nothing_is_relevant_every_figure_is_open() -> None:
-    nobody = np.array([], dtype=np.int64)
-    figures = metrics.ranking(np.array([0]), np.array([3]), nobody, nobody, 1, 10)
-    assert list(figures) == ["precision@1", "recall@1", "ndcg@1"]
-    assert np.isnan(list(figures.values())).all()
+def test_a_new_figure_of_lists_is_kept_by_sweeps_as_well(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda n, **_: ThreadPoolExecutor(n))
+    source = find_source(str(table))
+    old = swept(source, tmp_path, Judging(3))
+    assert "hit_rate@3" not in old.columns
+    monkeypatch.setitem(RANKINGS, "hit_rate", ListMetric(hit_rate, "hit rate"))
+    new = swept(source, tmp_path, Judging(3))
+    assert (new["hit_rate@3"] >= new["ndcg@3"]).all()
+    assert new["ndcg@3"].equals(old["ndcg@3"])
 
 
 def test_every_figure_of_cross_validation_has_a_heading(small: Ratings) -> None:
     found = cross_validate(Bias(), small, folds=2, top=5)
-    assert [c for c in found.columns if c not in ("fold", "status", "mechanism")] == list(
-        headings(5)
-    )
+    others = ("fold", "fit_seconds", "status", "mechanism")
+    figures = [c for c in found.columns if c not in others and not c.endswith(MARGIN)]
+    assert figures == [*metrics.headings(), *headings(5)]

@@ -13,8 +13,10 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.evaluate.crossval import cross_validate
-from discreet.experiments.cells import CDF_AT, Cell, Job, Source, Store, options, run_cells
+from discreet.evaluate.judge import Judging
+from discreet.experiments.cells import CDF_AT, Cell, Job, Store, options, run_cells
 from discreet.experiments.run import find_source
+from discreet.experiments.source import Source
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.tally import Tally
 
@@ -42,6 +44,26 @@ def test_a_name_says_what_a_result_depends_on_and_nothing_else(source: Source) -
         replace(cell, job=replace(cell.job, source=replace(source, fingerprint="other"))),
     ]
     assert len({cell.name, *(other.name for other in others)}) == 6
+
+
+def test_a_split_by_time_depends_on_times_and_a_random_one_does_not(source: Source) -> None:
+    [cell, *_] = tally(source, 0.5)
+    later = replace(cell, job=replace(cell.job, source=replace(source, times="others")))
+    assert cell.name == later.name
+    last, later_last = (replace(c, split="last") for c in (cell, later))
+    assert len({cell.name, last.name, later_last.name}) == 3
+    judged = [replace(cell, lists=Judging(top)) for top in (5, 10)]
+    assert len({cell.name, *(other.name for other in judged)}) == 3
+
+
+def test_a_cell_judges_lists_as_cross_validation_does(small: Ratings, source: Source) -> None:
+    [cell, *_] = tally(source, 0.5)
+    mine = replace(cell, lists=Judging(5, "consumed")).measure()
+    spec = PrivacySpec.uniform(0.5)
+    theirs = cross_validate(Tally(), small, spec, folds=3, top=5, target="consumed")
+    for name in ("ndcg@5", "ndcg@5_margin", "recall@10", "novelty@5", "coverage@5"):
+        assert mine[name] == pytest.approx(theirs[name][0])
+    assert mine["diversity@5"] is None  # there is no item table
 
 
 def test_the_fingerprint_is_of_the_table(small: Ratings, source: Source, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from discreet.kernels import (
     reference_effects,
     sha256,
     sums,
+    together,
 )
 from discreet.kernels.huber import solve_huber
 from discreet.kernels.threads import even_ranges, record_ranges, row_ranges, run_ranges
@@ -367,3 +368,29 @@ def test_a_person_with_more_records_than_one_exact_block_is_summed_exactly() -> 
     sums.user_vectors(0, 1, ptr, items, a, z, 0.25, 2**20, 4096, fast)
     reference.user_vectors(0, 1, ptr, items, a, z, 0.25, 2**20, 4096, slow)
     assert (fast == slow).all()
+
+
+@THREADS
+def test_what_is_had_together_equals_its_twin(data: Ratings, threads: int) -> None:
+    x = np.random.default_rng(3).normal(size=len(data))
+    rows = data.by_user._replace(values=x)
+    columns = rows.transposed(len(data.items))
+    sides = (columns.ptr, columns.cols, columns.values, rows.ptr, rows.cols, rows.values)
+    fast = np.zeros((len(data.items), len(data.items)))
+    for lo, hi in row_ranges(columns.ptr, threads):
+        slow = np.zeros((hi - lo, len(data.items)))
+        together.add_together(lo, hi, *sides, fast[lo:hi])
+        reference.add_together(lo, hi, *sides, slow)
+        np.testing.assert_allclose(fast[lo:hi], slow, atol=1e-12)
+
+
+def test_what_neighbours_say_equals_its_twin(data: Ratings) -> None:
+    rng = np.random.default_rng(4)
+    items = len(data.items)
+    near = np.stack([rng.permutation(items)[: min(3, items)] for _ in range(items)])
+    likeness, x = rng.random(near.shape), rng.random(len(data))
+    fast = np.zeros((len(data.users), items))
+    slow = fast.copy()
+    together.add_neighbours(data.ptr, data.item, x, near, likeness, fast)
+    reference.add_neighbours(data.ptr, data.item, x, near, likeness, slow)
+    np.testing.assert_allclose(fast, slow, atol=1e-12)

@@ -13,7 +13,7 @@ from discreet.database import ledger, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.database.schema import metadata
-from discreet.errors import DataError, LedgerError, SpecError
+from discreet.errors import DataError, LedgerError, ParameterError, SpecError
 from discreet.operate.assess import assess
 from discreet.operate.imports import add_items, add_ratings
 from discreet.operate.releases import preview, publish
@@ -162,6 +162,16 @@ def test_chorus_is_published_where_a_delta_was_declared(database: Database, smal
     publish(database, declared)
     assert released(database).certificate.scheme == "Chorus"
     assert released(database).certificate.delta == 1e-6
+
+
+def test_opendp_draws_what_is_pure_and_nothing_else(database: Database, small: Ratings) -> None:
+    declared = filled(database, small)
+    publish(database, declared, noise="opendp")
+    assert "exact (OpenDP)" in released(database).certificate.sampler
+    publish(database, declared)
+    assert "exact (Discreet)" in released(database).certificate.sampler
+    with pytest.raises(ParameterError, match="needs rounded Gaussian noise"):
+        publish(database, replace(declared, delta=1e-6), noise="opendp")
 
 
 def test_the_assessment_is_kept_for_the_operator(database: Database, small: Ratings) -> None:

@@ -271,7 +271,7 @@ def probabilities(sampler: Sampler, table: Any, strips: range) -> None:
 
         guess = int(table.columns[3, b])
         accepted = _first(lambda u: asked(u).drawn is None, guess)
-        refused = _first(lambda u: asked(u).drawn is None and asked(u).used > 0, guess)
+        refused = _first(lambda u: asked(u) == (None, 3), guess)
         assert refused - accepted <= 12
         with mp.workdps(DIGITS):
             assert accepted <= mp.ldexp(truth.t(b, Fraction(b)), 40) <= refused

@@ -109,8 +109,9 @@ def array(*words: int) -> Any:
 
 def first_word(table: Any, b: int, sign: int, u: int) -> int:
     """A word that leads to an outcome."""
-    cut, alias = table.columns[0].tolist(), table.columns[1].tolist()
-    column, v = (b, cut[b] - 1) if cut[b] else (alias.index(b), (1 << 32) - 1)
+    column, v = b, int(table.columns[0, b]) - 1
+    if v < 0:
+        column, v = int(np.flatnonzero(table.columns[1] == b)[0]), (1 << 32) - 1
     return column << 54 | v << 22 | sign << 21 | u
 
 

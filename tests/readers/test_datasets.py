@@ -6,15 +6,23 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from discreet.errors import DataError, DataMissingError
+from discreet.evaluate.baselines.ease import EASE
+from discreet.evaluate.baselines.item_knn import ItemKNN
+from discreet.evaluate.baselines.popularity import Popularity
+from discreet.evaluate.judge import Judging, judge_lists
 from discreet.evaluate.metrics import rmse
-from discreet.evaluate.splits import hold_out
+from discreet.evaluate.splits import Split, hold_out, leave_last_out
+from discreet.privacy.spec import PrivacySpec
 from discreet.readers import datasets
-from discreet.readers.club import FILMS, MEMBERS, RATINGS, Club, cinema_club
+from discreet.readers.club import MEMBERS, RATINGS, Club, cinema_club
+from discreet.readers.club_films import FILMS
 from discreet.schemes.bias import Bias
 from discreet.schemes.pmf.pmf import PMF
+from discreet.schemes.tally import Tally
 
 ARCHIVE = b"the official archive"
 
@@ -115,19 +123,64 @@ def test_the_club_has_the_shape_of_movielens_100k(club: Club) -> None:
     per_member = np.bincount(ratings.user)
     assert per_member.min() >= 20
     assert 0.03 < np.median(per_member) / FILMS < 0.05
-    per_film = np.bincount(ratings.item) / MEMBERS
+    over_all = ratings.with_items(club.items.ids)
+    per_film = np.bincount(over_all.item, minlength=FILMS) / MEMBERS
     assert 0.015 < np.median(per_film) < 0.04
     assert 0.5 < per_film.max() < 0.8
+    assert np.sum(per_film == 0) < 0.03 * FILMS
     assert len(set(club.items.frame["title"])) == FILMS
 
 
-def test_the_club_s_truth_cannot_be_beaten_and_factors_help(club: Club) -> None:
+def test_what_biases_features_and_factors_explain_is_as_on_movielens_100k(club: Club) -> None:
+    """There, on a random tenth: 0.949, 0.946 (Tally), 0.920 (with its item table), 0.907 (SGD)."""
     train, test = hold_out(club.ratings, 0.1, seed=1)
+    spec = PrivacySpec.groups(seed=0)
+    schemes = [Bias(), Tally(), Tally(items=club.items), PMF(solver="sgd")]
+    found = [
+        rmse(scheme.fit(train, spec, seed=0).predict_ratings(test, clip=True), test.rating)
+        for scheme in schemes
+    ]
+    np.testing.assert_allclose(found, [0.949, 0.946, 0.920, 0.907], atol=0.015)
     truth = club.expected(test.users.take(test.user), test.items.take(test.item))
-    perfect = rmse(truth, test.rating)
-    bias = rmse(Bias().fit(train).predict_ratings(test), test.rating)
-    scheme = PMF(factors=10, lambda_u=0.1, lambda_v=0.1)
-    factors = rmse(scheme.fit(train, seed=0).predict_ratings(test), test.rating)
-    assert 0.79 < perfect < 0.85
-    assert perfect < factors < bias - 0.01
-    assert 0.92 < bias < 0.97
+    assert 0.79 < rmse(truth, test.rating) < 0.83
+
+
+def test_lists_on_the_club_are_as_good_as_on_movielens_100k(club: Club) -> None:
+    """NDCG@10 there, 80/20: 0.173 (popularity), 0.286 (item-kNN), 0.341 (EASE)."""
+    split = hold_out(club.ratings, 0.2, seed=3)
+    methods = [Popularity(), ItemKNN(), EASE()]
+    found = [judge_lists(method.fit(split.train), split)["ndcg@10"] for method in methods]
+    np.testing.assert_allclose(found, [0.173, 0.286, 0.341], atol=0.03)
+    perfect = judge_lists(club.perfect_lists(split.train), split)["ndcg@10"]
+    assert 0.5 < perfect < 0.6
+
+
+def test_perfect_lists_leave_out_what_was_seen_and_know_what_is_liked(club: Club) -> None:
+    split = hold_out(club.ratings, 0.2, seed=3)
+    for target, other in (("liked", "consumed"), ("consumed", "liked")):
+        mine, theirs = (
+            judge_lists(club.perfect_lists(split.train, t), split, how=Judging(target=target))
+            for t in (target, other)
+        )
+        assert mine["ndcg@10"] > theirs["ndcg@10"]
+    member = club.ratings.users.values[7]
+    seen = split.train.to_frame().filter(pl.col("user") == member)["item"]
+    listed = club.perfect_lists(split.train).recommend([member], FILMS)
+    assert set(listed["item"]) == set(club.items.ids.values) - set(seen)
+
+
+def test_members_see_first_what_draws_them_most(club: Club) -> None:
+    """What was seen early stands high on the list by which it was chosen, and what is next, too."""
+    train, test = leave_last_out(club.ratings)
+    everything = club.perfect_lists(club.ratings, "consumed").scores
+    rows = club.items.ids.rows(club.ratings.items.values)[club.ratings.item]
+    drawn = everything[club.ratings.user, rows]
+    assert club.ratings.timestamp is not None
+    place = np.empty(len(club.ratings))
+    order = np.lexsort((club.ratings.timestamp, club.ratings.user))
+    place[order] = np.arange(len(order)) - club.ratings.ptr[club.ratings.user]
+    assert drawn[place < 5].mean() > drawn[place >= 20].mean() + 1
+    how = Judging(target="consumed")
+    perfect = judge_lists(club.perfect_lists(train, "consumed"), Split(train, test), how=how)
+    popular = judge_lists(Popularity().fit(train), Split(train, test), how=how)
+    assert perfect["recall@20"] > 1.5 * popular["recall@20"]

@@ -1,6 +1,7 @@
 """Tally: docs/proofs/tally.md and docs/proofs/weighing.md, exercised."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from discreet.privacy.personalise import inclusion_probability, weigh
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
+from discreet.publishing.publish import publish
 from discreet.release.tallies import Tallies
 from discreet.schemes.effects import estimate
 from discreet.schemes.tally import Tally
@@ -177,6 +179,23 @@ def test_the_threshold_is_declared_and_never_computed(small: Ratings) -> None:
         Tally(neighbours=Neighbours.REPLACE, personalisation="sample").fit(small, SPEC)
     with pytest.raises(ParameterError, match="personalisation must be one of"):
         Tally(personalisation="guess").fit(small, SPEC)
+
+
+def test_opendp_draws_where_it_is_asked_to_and_the_certificate_says_so(
+    small: Ratings, tmp_path: Path
+) -> None:
+    scheme = Tally(items=catalogue(*range(100, 130)), noise="opendp")
+    made = [scheme.fit(small, SPEC).release.certificate]
+    made.append(
+        publish(scheme, small, SPEC, out=tmp_path / "r", ledger=tmp_path / "l").release.certificate
+    )
+    for certificate in made:
+        assert certificate.status == Status.PROVEN
+        assert certificate.sampler.endswith("votes, exact (OpenDP)")
+    seeded = scheme.fit(small, SPEC, seed=1).release.certificate
+    assert seeded.sampler.endswith("NumPy, seeded")
+    with pytest.raises(ParameterError, match="noise must be one of"):
+        replace(scheme, noise="loud").fit(small, SPEC)
 
 
 @pytest.mark.parametrize(

@@ -4,29 +4,34 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.privacy.noise import Randomness
+from discreet.errors import ParameterError
+from discreet.privacy.noise import SAMPLERS, Randomness
 from tests.stats.scales import sample_size, scale_is
 
 SOURCES = pytest.mark.parametrize("seed", [321, None], ids=["seeded", "exact"])
+ALL = pytest.mark.parametrize(
+    "source",
+    [Randomness(321), Randomness(None), Randomness(None, sampler="opendp")],
+    ids=["seeded", "exact", "opendp"],
+)
 
 
-@SOURCES
-def test_the_scale_is_right_and_five_percent_off_is_refused(seed: int | None) -> None:
+@ALL
+def test_the_scale_is_right_and_five_percent_off_is_refused(source: Randomness) -> None:
     # On a fine grid |x| is exponential: a Gamma of one degree.
     scale = 1.0 * 2**20
-    sizes = np.abs(Randomness(seed).add_laplace(np.zeros(sample_size(1), np.int64), scale)).astype(
-        np.float64
-    )
+    drawn = source.add_laplace(np.zeros(sample_size(1), np.int64), scale)
+    sizes = np.abs(drawn).astype(np.float64)
     assert scale_is(sizes, 1, scale)
     assert not scale_is(sizes * 0.95, 1, scale)
     assert not scale_is(sizes * 1.05, 1, scale)
 
 
-@SOURCES
+@ALL
 @pytest.mark.parametrize("scale", [0.7, 3.0])
-def test_the_distribution_is_the_discrete_laplace(seed: int | None, scale: float) -> None:
+def test_the_distribution_is_the_discrete_laplace(source: Randomness, scale: float) -> None:
     """The truth is refused a few times in a million, a scale off by 5% accepted more rarely."""
-    draws = Randomness(seed).add_laplace(np.zeros(60_000, np.int64), scale)
+    draws = source.add_laplace(np.zeros(60_000, np.int64), scale)
     inside = np.arange(-5, 6)
     law = stats.dlaplace(1 / scale)
     expected = np.array([law.cdf(-6), *law.pmf(inside), law.sf(5)])
@@ -50,8 +55,16 @@ def test_gaussian_noise_has_its_scale_and_five_percent_off_is_refused(seed: int 
 
 def test_sums_that_leave_64_bits_are_cut_off_after_the_addition() -> None:
     sums = np.full(200, 10**9, dtype=np.int64)
-    noisy = Randomness(None).add_laplace(sums, 1e30)
-    assert set(noisy.tolist()) <= {2**63 - 1, -(2**63)}  # nothing of the sums is left
+    for sampler in SAMPLERS:
+        noisy = Randomness(None, sampler=sampler).add_laplace(sums, 1e30)
+        assert set(noisy.tolist()) <= {2**63 - 1, -(2**63)}  # nothing of the sums is left
+
+
+def test_opendp_draws_no_gaussian_noise() -> None:
+    with pytest.raises(ParameterError, match="OpenDP draws no rounded Gaussian"):
+        Randomness(None, sampler="opendp").add_gaussian(np.zeros(3, np.int64), 5.0)
+    with pytest.raises(ParameterError, match="noise must be one of"):
+        Randomness(None, sampler="loud")
 
 
 def test_two_runs_with_one_seed_draw_different_noise() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -15,8 +15,12 @@ from discreet.errors import ParameterError
 if TYPE_CHECKING:
     import polars as pl
 
+    from discreet.data.items import Items
     from discreet.data.ratings import Ratings
+    from discreet.evaluate.crossval import Method
+    from discreet.evaluate.judge import Judging
     from discreet.evaluate.splits import Split
+    from discreet.privacy.spec import PrivacySpec
     from discreet.schemes.base import Scheme
 
 
@@ -31,18 +35,19 @@ def evaluate(
         ),
     ] = None,
     folds: Annotated[int | None, typer.Option(help="Cross-validate with so many folds.")] = None,
+    split: o.SplitOption = o.SplitName.RANDOM,
     hold_out: Annotated[
-        float | None, typer.Option(help="Test on a random share of the ratings (default 0.1).")
+        float | None, typer.Option(help="Test on this share of the ratings (default 0.1).")
     ] = None,
     by_time: Annotated[
-        float | None, typer.Option(help="Test on the latest share of the ratings instead.")
+        float | None, typer.Option(help="The same as --split time --hold-out with this share.")
     ] = None,
     clip: Annotated[
         bool, typer.Option("--clip", help="Clip predictions to the scale; the paper does not.")
     ] = False,
-    top: Annotated[
-        int | None, typer.Option(help="Also precision, recall and NDCG of so many items.")
-    ] = None,
+    top: o.TopOption = 10,
+    target: o.TargetOption = o.TargetName.LIKED,
+    baselines: o.BaselinesOption = True,
     privacy: o.PrivacyOption = None,
     max_level: o.MaxLevelOption = None,
     min_level: o.MinLevelOption = None,
@@ -66,7 +71,7 @@ def evaluate(
     ] = None,
     given: Given,
 ) -> None:
-    """Measure the error of one or more schemes on held-out ratings; of events, their lists.
+    """Measure errors and lists of schemes on held-out ratings, or lists alone on events.
 
     The results depend on the ratings and are for their owner.
 
@@ -74,12 +79,13 @@ def evaluate(
     Examples:
       discreet evaluate club --scheme tally --scheme pdp-pmf --scheme pmf --privacy groups
       discreet evaluate ml-1m --scheme pdp-pmf --privacy groups --folds 10
-      discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06 --top 10
+      discreet evaluate ml-1m --scheme tally --privacy groups --split last --target consumed
+      discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06 --no-baselines
       discreet evaluate steam-events --events --items steam-events --privacy uniform:1
     """
     import polars as pl
 
-    from discreet.evaluate.crossval import cross_validate, headings
+    from discreet.evaluate.judge import Judging
 
     if out is not None:
         parse.output_file(out)
@@ -88,28 +94,98 @@ def evaluate(
     catalogue = parse.read_items(items, public_column, encoding)
     show.tables(data, catalogue)
     spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
-    splits, how = _splits(data, folds, hold_out, by_time, seed)
+    splits, how = _splits(data, folds, split, hold_out, by_time, seed)
     names = scheme or [schemes.usual(given)]
-    results = []
-    for name, chosen in zip(names, schemes.build(names, given, catalogue), strict=True):
-        with show.progress_bar() as progress:
+    built = schemes.build(names, given, catalogue)
+    methods: list[_Method] = [
+        _Method(_label(name, chosen), chosen) for name, chosen in zip(names, built, strict=True)
+    ]
+    missing = ""
+    if baselines:
+        more, missing = _beside(names, data, spec, catalogue, str(given.get("unit") or "rating"))
+        methods += more
+    judging = Judging(top, o.TargetName.CONSUMED if events else target)
+    run = _Run(data, spec, splits, judging, clip, seed, workers)
+    frames = [run.of(method) for method in methods]
+    _print(frames, methods, f"{ratings}, {how}", run.lists, missing)
+    if out is not None:
+        show.save_table(pl.concat(frames, how="diagonal"), out)
+        typer.echo(f"All rows written to {out}")
+
+
+class _Method(NamedTuple):
+    """A scheme or baseline, and which tables it is shown in."""
+
+    label: str
+    method: Method
+    tables: tuple[str, ...] = ("errors", "lists")
+
+
+class _Run(NamedTuple):
+    """On what, and how, every scheme is measured."""
+
+    data: Ratings
+    spec: PrivacySpec | None
+    splits: list[Split]
+    lists: Judging
+    clip: bool
+    seed: int
+    workers: int | None
+
+    def of(self, method: _Method) -> pl.DataFrame:
+        """A row for each split."""
+        import polars as pl
+
+        from discreet.evaluate.crossval import cross_validate
+
+        with show.progress_bar() as bar:
+
+            def progress(what: str, done: int, total: int) -> None:
+                bar(f"{method.label}, {what}", done, total)
+
             frame = cross_validate(
-                chosen,
-                data,
-                spec,
-                folds=splits,
-                seed=seed,
-                clip=clip,
-                top=top,
-                workers=workers,
+                method.method,
+                self.data,
+                self.spec,
+                folds=self.splits,
+                seed=self.seed,
+                clip=self.clip,
+                top=self.lists.top if "lists" in method.tables else None,
+                target=self.lists.target,
+                workers=self.workers,
                 progress=progress,
             )
-        label = _label(name, chosen)
-        results.append(frame.insert_column(0, pl.lit(label).alias("scheme")))
-    _print(results, f"{ratings}, {how}", headings(top, events=events))
-    if out is not None:
-        show.save_table(pl.concat(results), out)
-        typer.echo(f"All rows written to {out}")
+        return frame.insert_column(0, pl.lit(method.label).alias("scheme"))
+
+
+def _beside(
+    names: list[str],
+    data: Ratings,
+    spec: PrivacySpec | None,
+    items: Items | None,
+    unit: str,
+) -> tuple[list[_Method], str]:
+    """What stands beside the schemes, and what does not, with the reason."""
+    from dataclasses import replace
+
+    from discreet.evaluate.baselines import REFERENCES
+    from discreet.evaluate.judge import has_opinions
+
+    found, missing = [], []
+    for reference in REFERENCES:
+        if reference.name in names and not reference.options:
+            continue
+        if reference.of == "errors" and not has_opinions(data):
+            continue
+        reason = reference.why_not(data, spec, items)
+        if reason:
+            missing.append(f"{reference.label} ({reason})")
+            continue
+        method = reference.build(items)
+        if reference.name == "private-popularity":
+            method = replace(method, unit=unit)
+        found.append(_Method(reference.label, method, (reference.of,)))
+    return found, ", ".join(missing)
 
 
 def _label(name: str, scheme: Scheme) -> str:
@@ -121,38 +197,53 @@ def _label(name: str, scheme: Scheme) -> str:
 
 
 def _splits(
-    data: Ratings, folds: int | None, hold_out: float | None, by_time: float | None, seed: int
+    data: Ratings,
+    folds: int | None,
+    split: str,
+    hold_out: float | None,
+    by_time: float | None,
+    seed: int,
 ) -> tuple[list[Split], str]:
     from discreet.evaluate import splits as s
 
     if sum(choice is not None for choice in (folds, hold_out, by_time)) > 1:
         raise ParameterError("choose one of --folds, --hold-out and --by-time")
     if by_time is not None:
-        return [s.by_time(data, by_time)], f"the latest {by_time:.0%} held out"
+        split, hold_out = o.SplitName.TIME, by_time
+    if folds is not None and split != o.SplitName.RANDOM:
+        raise ParameterError(f"--folds goes with --split random: got {split}")
+    if split == o.SplitName.LAST:
+        if hold_out is not None:
+            raise ParameterError("--split last holds out one record a person: no --hold-out")
+        return [s.leave_last_out(data, seed=seed)], "everybody's last held out"
+    share = 0.1 if hold_out is None else hold_out
+    if split == o.SplitName.TIME:
+        return [s.by_time(data, share)], f"the latest {share:.0%} held out"
     if folds is not None:
         return s.k_folds(data, folds, seed=seed), f"means over {folds} folds"
-    share = 0.1 if hold_out is None else hold_out
     return [s.hold_out(data, share, seed=seed)], f"{share:.0%} held out"
 
 
-def _print(results: list[pl.DataFrame], title: str, words: dict[str, str]) -> None:
+def _print(
+    frames: list[pl.DataFrame], methods: list[_Method], title: str, lists: Judging, missing: str
+) -> None:
+    from discreet.cli.results import Result, show_errors, show_lists
+
+    by_table: dict[str, list[Result]] = {"errors": [], "lists": []}
+    for frame, method in zip(frames, methods, strict=True):
+        figures = frame.mean().row(0, named=True)
+        if frame.height > 1 and "rmse" in frame.columns:
+            figures["rmse_std"] = frame["rmse"].std()
+        for name in method.tables:
+            row = Result((method.label,), frame["mechanism"][0], figures)
+            by_table[name].append(row)
     console = show.console()
-    names = list(words)
-    rows = []
-    for frame in results:
-        means = frame.select(names).mean().row(0)
-        main = "rmse" if "rmse" in names else names[0]
-        spread = frame[main].std()
-        numbers = [
-            f"{v:.4f}" if c != "fit_seconds" else f"{v:.2f}"
-            for c, v in zip(names, means, strict=True)
-        ]
-        if frame.height > 1 and isinstance(spread, float):
-            numbers[names.index(main)] += f" ± {spread:.4f}"
-        rows.append([frame["scheme"][0], show.status_markup(frame["mechanism"][0]), *numbers])
-    console.print(show.table(title, ["scheme", "mechanism", *words.values()], rows, right=2))
+    if any(row.figures.get("rmse") is not None for row in by_table["errors"]):
+        show_errors(by_table["errors"], ["scheme"], f"Errors: {title}")
+        console.print()
+    show_lists(by_table["lists"], ["scheme"], f"Lists: {title}", lists, missing)
     console.print(
-        "These runs are seeded, to be repeatable, and protect nobody; the mechanism's status is "
+        "\nThese runs are seeded, to be repeatable, and protect nobody; the mechanism's status is "
         "that of a run without a seed."
     )
     console.print(show.SECRET_RESULTS, style="yellow")

@@ -1,12 +1,14 @@
-"""The demo's figure."""
+"""The demo's figures."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from discreet.cli.results import Result
 from discreet.figure import canvas
 
 
@@ -39,3 +41,23 @@ def _error_cdf(axes: Any, errors: dict[str, Any], title: str) -> None:
     )
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
+
+
+def draw_lists(results: Sequence[Result], title: str, path: Path) -> Path:
+    """Draw how good everybody's lists are, with the interval over people, best at the top."""
+    from discreet.evaluate.crossval import NOT_PRIVATE
+
+    order = sorted(results, key=lambda result: float(result.figures["ndcg@10"]))
+    colours = {NOT_PRIVATE: "0.7", "the truth": "0.35"}
+    with canvas(path) as axes:
+        axes.barh(
+            [result.names[0] for result in order],
+            [result.figures["ndcg@10"] for result in order],
+            xerr=[result.figures["ndcg@10_margin"] for result in order],
+            color=[colours.get(str(result.mechanism), "tab:blue") for result in order],
+            error_kw={"ecolor": "0.2", "elinewidth": 1},
+        )
+        axes.set(title=title, xlabel="NDCG@10; blue: with noise, grey: not private")
+        axes.grid(alpha=0.3, axis="x")
+        axes.set_axisbelow(True)
+    return path

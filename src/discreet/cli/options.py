@@ -10,6 +10,21 @@ import typer
 from discreet.schemes import SCHEMES
 
 
+class SplitName(StrEnum):
+    """Which records are held out."""
+
+    RANDOM = "random"
+    TIME = "time"
+    LAST = "last"
+
+
+class TargetName(StrEnum):
+    """Which held-out records a list should have foreseen."""
+
+    LIKED = "liked"
+    CONSUMED = "consumed"
+
+
 class EngineName(StrEnum):
     """Where the ratings are."""
 
@@ -82,6 +97,23 @@ ScaleOption = Annotated[
 KeepOption = Annotated[
     str | None,
     typer.Option(metavar="last", help="Of several ratings of one pair, keep the latest."),
+]
+SplitOption = Annotated[
+    SplitName,
+    typer.Option(help="Hold out records at random, the latest of all, or everybody's last."),
+]
+TopOption = Annotated[
+    int, typer.Option(min=1, help="How long lists are; recall is of lists twice as long.")
+]
+TargetOption = Annotated[
+    TargetName,
+    typer.Option(help="A list should hold what was liked (4 of 5), or whatever was consumed."),
+]
+BaselinesOption = Annotated[
+    bool,
+    typer.Option(
+        help="Show popularity, item-kNN, EASE, own means and the like beside the schemes."
+    ),
 ]
 EventsOption = Annotated[
     bool,

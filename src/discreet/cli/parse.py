@@ -167,3 +167,29 @@ def output_file(path: Path) -> Path:
     if not path.parent.is_dir():
         raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
     return path
+
+
+def item_filter(wishes: list[str] | None, flag: str) -> dict[str, Any] | None:
+    """Wishes like genres=Comedy or year=1990..1999 as a mapping from columns to values or ranges.
+
+    >>> item_filter(["genres=Comedy", "genres=Drama", "year=1990.."], "--among")
+    {'genres': ['Comedy', 'Drama'], 'year': (1990.0, None)}
+    """
+    if not wishes:
+        return None
+    found: dict[str, Any] = {}
+    for wish in wishes:
+        column, equals, value = wish.partition("=")
+        if not (column and equals and value):
+            raise ParameterError(f"{flag} must be COLUMN=VALUE or COLUMN=LOW..HIGH: got {wish!r}")
+        low, dots, high = value.partition("..")
+        if dots:
+            try:
+                found[column] = tuple(float(end) if end else None for end in (low, high))
+            except ValueError:
+                raise ParameterError(
+                    f"{flag}: a range is two numbers, as in year=1990..1999: got {wish!r}"
+                ) from None
+        else:
+            found.setdefault(column, []).append(value)
+    return found

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from discreet.data.ratings import Ratings
+    from discreet.release.ranking import Ranking
     from discreet.release.release import Release
 
 
@@ -33,6 +34,27 @@ def recommend(
     include_rated: Annotated[
         bool, typer.Option("--include-rated", help="Also list what was rated already.")
     ] = False,
+    rank_by: Annotated[
+        str,
+        typer.Option(
+            metavar="best|likely|liked",
+            help="By what one would choose and like (best), choose (likely), or rate highest "
+            "(liked).",
+        ),
+    ] = "best",
+    diversity: Annotated[
+        float, typer.Option(help="How much likeness to items above counts against one; try 0.5.")
+    ] = 0.0,
+    among: Annotated[
+        list[str] | None,
+        typer.Option(help="Only items with this: genres=Comedy, year=1990..1999; repeatable."),
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="No items with this, written likewise.")
+    ] = None,
+    errors: Annotated[
+        bool, typer.Option("--errors", help="Also the standard error of every predicted rating.")
+    ] = False,
     columns: o.ColumnsOption = None,
     separator: o.SeparatorOption = None,
     encoding: o.EncodingOption = "utf-8",
@@ -43,19 +65,29 @@ def recommend(
     """Recommend items from a release and one's own ratings; nothing else is read.
 
     Items that the release does not know are passed over. Without ratings, everybody gets the
-    same list. The score is the predicted rating; what little is known of ranks lower than its
-    score, so scores need not fall from rank to rank. Of a release of events, it is how often the
-    item was chosen.
+    same list. Ranked is what one would choose and would like; the score is the predicted rating,
+    so scores need not fall from rank to rank. Of a release of events, it is how likely the item
+    is beside the first.
 
     \b
     Examples:
       discreet recommend release --ratings mine.csv -n 10
+      discreet recommend release --ratings mine.csv --among genres=Comedy --diversity 0.5
       discreet recommend release --ratings everyone.parquet --out lists.parquet
     """
+    from discreet.release.ranking import Ranking
     from discreet.release.release import Release
 
     if out is not None:
         parse.output_file(out)
+    ranking = Ranking(
+        by=rank_by,
+        diversity=diversity,
+        among=parse.item_filter(among, "--among"),
+        without=parse.item_filter(without, "--without"),
+        exclude_rated=not include_rated,
+    )
+    ranking.check()
     loaded = Release.load(release)
     people = None
     if ratings is not None:
@@ -69,29 +101,37 @@ def recommend(
             encoding=encoding,
             events=loaded.events,
         )
-    table = _recommendations(loaded, people, n, user, exclude_rated=not include_rated)
+    table = _recommendations(loaded, people, n, user, ranking, with_error=errors)
     if out is not None:
         show.save_table(table, out)
         typer.echo(f"{table.height} recommendations written to {out}")
         return
-    shown = ["user", "rank", "item", "title", "score"]
+    shown = ["user", "rank", "item", "title", "score", "error"]
     columns = [c for c in shown if c in table.columns]
     rows = [
         [f"{v:.2f}" if isinstance(v, float) else str(v) for v in row]
         for row in table.select(columns).iter_rows()
     ]
-    show.console().print(show.table(None, columns, rows, right=len(columns) - 1))
+    show.console().print(show.table(None, columns, rows, right=columns.index("score")))
 
 
 def _recommendations(
-    release: Release, people: Ratings | None, n: int, user: str | None, *, exclude_rated: bool
+    release: Release,
+    people: Ratings | None,
+    n: int,
+    user: str | None,
+    ranking: Ranking,
+    *,
+    with_error: bool,
 ) -> pl.DataFrame:
     import polars as pl
 
+    from discreet.release.own import read_own
     from discreet.release.scoring import Own
 
     if people is None:
-        table = release.recommend(n=n)
+        nobody = read_own(release.item_ids, release.scale, (), ())
+        table = release.recommend_rows(nobody, n, ranking, with_error=with_error).drop("person")
     else:
         if user is not None:
             who = people.users.rows([user], strict=True)[0]
@@ -106,7 +146,7 @@ def _recommendations(
             )
         known = matched.by_user
         own = Own(known.ptr, known.cols, known.values)
-        table = release.recommend_rows(own, n, exclude_rated=exclude_rated)
+        table = release.recommend_rows(own, n, ranking, with_error=with_error)
         ids = people.users.take(table["person"])
         table = table.drop("person").insert_column(0, ids.alias("user"))
         if user is not None or len(people.users) == 1:

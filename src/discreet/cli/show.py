@@ -11,6 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.data.column_use import Use
     from discreet.data.edges import Table as RatingsTable
     from discreet.data.items import Items
-    from discreet.experiments.cells import Source
+    from discreet.experiments.source import Source
     from discreet.privacy.certificate import Certificate
     from discreet.progress import Progress
     from discreet.release.release import Release
@@ -39,8 +40,8 @@ def console(*, error: bool = False) -> Console:
 
 
 def status_markup(status: str) -> str:
-    """A certificate's status in its colour."""
-    return f"[{_STYLES[status]}]{status}[/]"
+    """A certificate's status in its colour; other words as they are."""
+    return f"[{_STYLES[status]}]{status}[/]" if status in _STYLES else status
 
 
 def table(title: str | None, columns: list[str], rows: list[list[str]], right: int = 1) -> Table:
@@ -51,6 +52,19 @@ def table(title: str | None, columns: list[str], rows: list[list[str]], right: i
     for row in rows:
         shown.add_row(*row)
     return shown
+
+
+def compact(title: str | None = None) -> Table:
+    """A table without lines between its columns, for what must fit a narrow terminal."""
+    return Table(
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
 
 
 def uses(found: Sequence[Use], widest_name: int) -> Table:

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import show
+from discreet.cli import parse, show
 from discreet.cli.schemes import mentioned
-from discreet.errors import OutputError, ParameterError, require_positive
+from discreet.errors import MissingExtraError, OutputError, ParameterError, require_positive
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from discreet.evaluate.judge import Judging
 
 
 def sweep(
     ratings: o.RatingsArgument,
     scheme: Annotated[
         list[str] | None,
-        typer.Option(metavar=o.SCHEME_NAMES, help="May be repeated (tally, chorus and pmf)."),
+        typer.Option(metavar=o.SCHEME_NAMES, help="May be repeated (tally and chorus)."),
     ] = None,
     epsilons: Annotated[
         str, typer.Option(help="Levels, the same for every rating, with commas.")
@@ -33,14 +35,26 @@ def sweep(
     ] = "",
     items: o.ItemsOption = None,
     public_column: o.PublicColumnsOption = None,
+    columns: o.ColumnsOption = None,
+    scale: o.ScaleOption = None,
+    keep: o.KeepOption = None,
+    events: o.EventsOption = False,
+    quantity: o.QuantityOption = None,
+    repeats: o.RepeatsOption = None,
+    separator: o.SeparatorOption = None,
+    encoding: o.EncodingOption = "utf-8",
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 3,
+    split: o.SplitOption = o.SplitName.RANDOM,
+    top: o.TopOption = 10,
+    target: o.TargetOption = o.TargetName.LIKED,
+    baselines: o.BaselinesOption = True,
     workers: Annotated[int | None, typer.Option(help="Processes (default: every core).")] = None,
     out: Annotated[
         Path,
         typer.Option(help="Where the table and figure of this sweep, and all finished cells, go."),
     ] = Path("sweep"),
 ) -> None:
-    """Measure how accurate each scheme is at each privacy level, and draw the curve.
+    """Measure errors and lists of each scheme at each privacy level, and draw the curves.
 
     Interrupted, the same command goes on where it stopped. Results are computed from the ratings
     themselves: a level chosen by them depends on secrets, which no certificate counts.
@@ -49,14 +63,19 @@ def sweep(
     Examples:
       discreet sweep club --items club --out sweep
       discreet sweep ratings.parquet --scheme tally --scheme chorus --epsilons 0.1,1,4
+      discreet sweep plays.parquet --events --epsilons 0.1,1 --split last
       discreet sweep ml-100k --scheme pdp-pmf --epsilons 0.5,1 --thresholds 0.5,1 --factors 5,20
     """
-    from discreet.experiments.run import find_source
+    from discreet.evaluate.judge import Judging
+    from discreet.experiments.run import find_source, left_out
     from discreet.experiments.run import sweep as run
+    from discreet.experiments.source import Reading
     from discreet.schemes import find_scheme
     from discreet.schemes.base import options_of
 
-    chosen = scheme or ["tally", "chorus", "pmf"]
+    chosen = scheme or [
+        name for name in ("tally", "chorus") if find_scheme(name).about.events or not events
+    ]
     mentioned([f"--scheme={name}" for name in chosen])
     options = {option for name in chosen for option in options_of(find_scheme(name))}
     for flag, values, option in (
@@ -67,8 +86,17 @@ def sweep(
             raise ParameterError(
                 f"{flag} goes with schemes that have any: {', '.join(chosen)} has none"
             )
-    source = find_source(ratings, items, public_column or ())
+    reading = Reading(
+        tuple(parse.mapping(columns).items()),
+        None if scale is None else parse.scale_of(scale),
+        keep,
+        parse.delimiter(separator),
+        encoding,
+        parse.rules(events, quantity, repeats, scale, keep),
+    )
+    source = find_source(ratings, items, public_column or (), reading)
     show.source(source)
+    judging = Judging(top, o.TargetName.CONSUMED if events else target)
     try:
         with show.progress_bar() as progress:
             table = run(
@@ -79,6 +107,9 @@ def sweep(
                 thresholds=_numbers("--thresholds", thresholds),
                 factors=[int(d) for d in _numbers("--factors", factors)],
                 folds=folds,
+                split=split,
+                lists=judging,
+                baselines=baselines,
                 workers=workers,
                 progress=progress,
             )
@@ -86,25 +117,31 @@ def sweep(
         typer.echo("Interrupted: what was done is kept. The same command goes on.", err=True)
         raise typer.Exit(130) from None
     _save(table, out)
-    console = show.console()
-    heads = ["scheme", "epsilon", "t", "d", "RMSE", "+-", "errors within 1"]
-    rows = [
-        [
-            str(row["scheme"]),
-            *(
-                "-" if row[name] is None else f"{row[name]:g}"
-                for name in ("epsilon", "threshold", "factors")
-            ),
-            *(
-                "diverged" if row["rmse"] is None else f"{row[name]:.4f}"
-                for name in ("rmse", "rmse_std", "cdf_1")
-            ),
-        ]
-        for row in table.to_dicts()
-    ]
-    console.print(show.table(None, heads, rows))
-    console.print(f"\nTable and figure: {out / 'sweep.csv'}, {out / 'sweep.svg'}")
-    console.print(show.SECRET_RESULTS, style="yellow")
+    _print(table, judging, left_out(source, baselines=baselines))
+    figures = _figures(table, out, top)
+    show.console().print(f"\nTable: {out / 'sweep.csv'}{figures}")
+    show.console().print(show.SECRET_RESULTS, style="yellow")
+
+
+def _print(table: pl.DataFrame, lists: Judging, left: str) -> None:
+    from discreet.cli.results import Result, show_errors, show_lists
+
+    parameters = {"epsilon": "epsilon", "threshold": "t", "factors": "d"}
+    varied = {
+        name: head
+        for name, head in parameters.items()
+        if name == "epsilon" or table[name].null_count() < table.height
+    }
+    absent = {"epsilon": "none", "threshold": "-", "factors": "-"}
+    results = []
+    for row in table.to_dicts():
+        told = [f"{row[name]:g}" if row[name] is not None else absent[name] for name in varied]
+        results.append(Result((row["scheme"], *told), row["mechanism"], row, row["diverged"]))
+    heads = ["scheme", *varied.values()]
+    if any(row.figures.get("rmse") is not None for row in results):
+        show_errors(results, heads, "Errors, clipped to the scale")
+        show.console().print()
+    show_lists(results, heads, "Lists", lists, left)
 
 
 def _numbers(name: str, text: str) -> list[float]:
@@ -118,32 +155,51 @@ def _numbers(name: str, text: str) -> list[float]:
 
 
 def _save(table: pl.DataFrame, out: Path) -> None:
-    from discreet.figure import canvas
-
     try:
         table.write_csv(out / "sweep.csv")
         table.write_parquet(out / "sweep.parquet")
     except OSError as error:
         raise OutputError(f"cannot write to {out}: {error}") from None
-    with canvas(out / "sweep.svg") as axes:
-        for (name, t, d), rows in table.drop_nulls("rmse").group_by(
+
+
+def _figures(table: pl.DataFrame, out: Path, top: int) -> str:
+    """Draw what there is to draw, and say where; without Matplotlib the tables must do."""
+    drawn = []
+    curves = {
+        "sweep.svg": ("rmse", "rmse_std", "RMSE, clipped to the scale"),
+        "lists.svg": (f"ndcg@{top}", f"ndcg@{top}_margin", f"NDCG@{top}"),
+    }
+    try:
+        for name, (figure, spread, label) in curves.items():
+            known = table.drop_nulls(figure)
+            if known.height:
+                _draw(known, out / name, figure, spread, label)
+                drawn.append(out / name)
+    except MissingExtraError as error:
+        show.console(error=True).print(f"No figures: {error}", style="yellow", markup=False)
+    return f"; figures: {', '.join(map(str, drawn))}" if drawn else ""
+
+
+def _draw(table: pl.DataFrame, path: Path, figure: str, spread: str, label: str) -> None:
+    from discreet.figure import canvas
+
+    with canvas(path) as axes:
+        for (name, t, d), rows in table.group_by(
             ["scheme", "threshold", "factors"], maintain_order=True
         ):
-            label = (
+            words = (
                 f"{name}{'' if t is None else f', t = {t:g}'}{'' if d is None else f', d = {d}'}"
             )
             curve = rows.drop_nulls("epsilon").sort("epsilon")
             if curve.height:
-                axes.errorbar(
-                    curve["epsilon"], curve["rmse"], yerr=curve["rmse_std"], marker="o", label=label
-                )
+                bars = curve[spread].fill_null(0.0).fill_nan(0.0)
+                axes.errorbar(curve["epsilon"], curve[figure], yerr=bars, marker="o", label=words)
             else:
+                colour = axes._get_lines.get_next_color()
                 axes.axhline(
-                    rows["rmse"][0], linestyle="--", color="0.4", label=f"{label}, no privacy"
+                    rows[figure][0], linestyle="--", color=colour, label=f"{words}, not private"
                 )
-        axes.set(
-            xscale="log", xlabel="epsilon of every rating", ylabel="RMSE, clipped to the scale"
-        )
+        axes.set(xscale="log", xlabel="epsilon of every rating", ylabel=label)
         axes.xaxis.set_major_formatter("{x:g}")
         axes.grid(alpha=0.3)
         axes.legend(frameon=False, fontsize=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,3 +36,11 @@ class CSR(NamedTuple):
         """The transposed matrix, of which this one has so many columns."""
         found = transpose(self.ptr, self.cols, self.values, columns, thread_count(None))
         return CSR(*map(read_only, found))
+
+    def take(self, rows: NDArray[np.integer[Any]]) -> CSR:
+        """These rows, in this order; a row of -1 is an empty one."""
+        sizes = np.where(rows >= 0, np.diff(self.ptr)[rows], 0)
+        ptr = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=ptr[1:])
+        place = np.arange(ptr[-1]) + np.repeat(self.ptr[:-1][rows] - ptr[:-1], sizes)
+        return CSR(self.cols[place], self.values[place], ptr)

@@ -3,82 +3,90 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
+from typing import Any, Protocol
 
-import numpy as np
 import polars as pl
 
+from discreet.data.items import Items
 from discreet.data.ratings import Ratings
-from discreet.errors import ParameterError, require_count
+from discreet.errors import ParameterError
 from discreet.evaluate import metrics
+from discreet.evaluate.judge import Judging, Predicts, Recommends, has_opinions, judge_lists
 from discreet.evaluate.splits import Split, k_folds
 from discreet.kernels.compute import Compute
 from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.schemes.base import Scheme
-from discreet.schemes.model import FactorModel
+from discreet.schemes.base import About
 
-USUAL_TOP = 10
-"""How long lists of events are, unless another length is asked for."""
+NOT_PRIVATE = "not private"
+"""What stands for the status of something that promises nobody anything."""
+
+
+class Method(Protocol):
+    """What can be evaluated: a scheme, or a baseline, whose models may do less."""
+
+    @property
+    def about(self) -> About:
+        """What it says of itself."""
+        ...
+
+    @property
+    def items(self) -> Items | None:
+        """The public catalogue, where there is one."""
+        ...
+
+    @property
+    def fit(self) -> Callable[..., Any]:
+        """As a scheme's: it makes what predicts ratings, or recommends, or both."""
+        ...
 
 
 def evaluate_split(
-    scheme: Scheme,
+    scheme: Method,
     split: Split,
     spec: PrivacySpec | None = None,
     *,
     seed: int | None = None,
     compute: Compute = Compute(),
     clip: bool = False,
-    top: int | None = None,
-    relevant: float | None = None,
+    lists: Judging | None = Judging(),
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Fit on the training part and measure on the test part: a row of `cross_validate`.
 
-    With `top`, also the metrics of `metrics.RANKINGS` for lists of so many items; a test rating
-    counts as relevant from `relevant` on (default: three quarters up the scale, 4 of 1..5). Of
-    events there are these alone, and all that were held out are relevant.
+    What the model can do is measured: its predictions, unless records are events and have no
+    rating to predict, and its lists, unless `lists` is None.
     """
     began = time.perf_counter()
     model = scheme.fit(split.train, spec, seed=seed, compute=compute, progress=progress)
-    seconds = time.perf_counter() - began
-    row: dict[str, Any] = {}
-    if split.train.events:  # nobody rated anything: lists alone can be judged
-        top, relevant = top or USUAL_TOP, 0.0
-    else:
+    row: dict[str, Any] = {"fit_seconds": time.perf_counter() - began}
+    if isinstance(model, Predicts) and has_opinions(split.test):
         predicted = model.predict_ratings(split.test, clip=clip)
-        row = metrics.summary(predicted, split.test.rating)
-    if top is not None:
-        row |= _ranking(model, split.test, require_count("top", top), relevant)
-    promised = model.release.certificate
-    return row | {
-        "fit_seconds": seconds,
-        "status": promised.summary,
-        "mechanism": str(promised.without_seed),
-    }
+        row = metrics.summary(predicted, split.test.rating) | row
+    if lists is not None and isinstance(model, Recommends):
+        row |= judge_lists(model, split, scheme.items, lists)
+    status = model.release.certificate.summary if scheme.about.private else NOT_PRIVATE
+    return row | {"status": status, "mechanism": mechanism_of(scheme, model)}
 
 
-def headings(top: int | None = None, *, events: bool = False) -> dict[str, str]:
-    """What to write above each figure of `cross_validate`, by the name of its column, in order."""
-    words = metrics.headings(top or USUAL_TOP if events else top)
-    if events:
-        words = {name: heading for name, heading in words.items() if "@" in name}
-    return words | {"fit_seconds": "fit s"}
+def mechanism_of(scheme: Method, model: Any) -> str:
+    """The status of a fit, had it not been seeded."""
+    return str(model.release.certificate.without_seed) if scheme.about.private else NOT_PRIVATE
 
 
 def cross_validate(
-    scheme: Scheme,
+    scheme: Method,
     ratings: Ratings,
     spec: PrivacySpec | None = None,
     *,
     folds: int | Sequence[Split] = 10,
     seed: int = 0,
     clip: bool = False,
-    top: int | None = None,
+    top: int | None = 10,
+    target: str = "liked",
     relevant: float | None = None,
     workers: int | None = None,
     progress: Progress = silent,
@@ -88,8 +96,14 @@ def cross_validate(
     The ratings are divided into parts of the same size, the folds. Each fold in turn is held out,
     the scheme is trained on all others and its predictions are compared with the fold. One row per
     fold: fold, the metrics of `metrics.ERRORS` (rmse, mae), cdf_0.5 .. cdf_2 (shares of ratings
-    predicted within so many stars), with `top` those of `metrics.RANKINGS`, fit_seconds, status,
-    mechanism. Mean and spread over the rows say how good the scheme is, and how sure that is.
+    predicted within so many stars), fit_seconds, those of `lists.RANKINGS` for lists of `top` items
+    (ndcg@10, recall@20, precision, coverage, ..., with the margins of their 95% intervals over
+    people), status, mechanism. Mean and spread over the rows say how good the scheme is, and how
+    sure that is.
+
+    A list is good if it holds what people liked among their held-out records, or, with
+    target="consumed", any of them; liked means rated `relevant` or better, by default three
+    quarters up the scale. Without `top`, lists are not judged.
 
     >>> from discreet.readers.club import cinema_club
     >>> from discreet.schemes.bias import Bias
@@ -109,6 +123,7 @@ def cross_validate(
     splits = k_folds(ratings, folds, seed=seed) if isinstance(folds, int) else list(folds)
     if not splits:
         raise ParameterError("cross-validation needs at least one split")
+    lists = None if top is None else Judging(top, target, relevant).check()
     side_by_side = min(len(splits), thread_count(workers))
     alone = Compute(max(1, thread_count(None) // side_by_side))
     rows: list[dict[str, Any]] = [{} for _ in splits]
@@ -124,8 +139,7 @@ def cross_validate(
                 seed=seed + fold,
                 compute=alone,
                 clip=clip,
-                top=top,
-                relevant=relevant,
+                lists=lists,
             ): fold
             for fold, split in enumerate(splits)
         }
@@ -135,23 +149,3 @@ def cross_validate(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return pl.DataFrame(rows)
-
-
-def _ranking(
-    model: FactorModel, test: Ratings, top: int, relevant: float | None
-) -> dict[str, float]:
-    """The metrics of lists, over those who like something in the test part."""
-    least = test.scale.lo + 0.75 * test.scale.span if relevant is None else relevant
-    good = test.subset(test.rating >= least)
-    user = model.ratings.users.rows(good.users.values)[good.user]
-    item = model.ratings.items.rows(good.items.values)[good.item]
-    known = (user >= 0) & (item >= 0)
-    listed = model.recommend(model.ratings.users.take(np.unique(user[known])), top)
-    return metrics.ranking(
-        model.ratings.users.rows(listed["user"]),
-        model.ratings.items.rows(listed["item"]),
-        user[known],
-        item[known],
-        top,
-        len(model.ratings.items),
-    )

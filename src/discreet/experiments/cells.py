@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,18 +22,19 @@ import numpy as np
 import polars as pl
 
 from discreet import __version__
-from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.errors import DivergenceError, OutputError, ParameterError
-from discreet.evaluate import metrics
-from discreet.evaluate.splits import Split, one_fold
+from discreet.evaluate import lists, metrics
+from discreet.evaluate.baselines import find_method
+from discreet.evaluate.crossval import Method, mechanism_of
+from discreet.evaluate.judge import Judging, Predicts, Recommends, has_opinions, judge_lists
+from discreet.evaluate.splits import Split, split_of
+from discreet.experiments.source import Source
 from discreet.kernels.compute import Compute
 from discreet.kernels.threads import thread_count
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
-from discreet.readers.datasets import load_items, load_ratings
-from discreet.schemes import find_scheme
-from discreet.schemes.base import Scheme, build_scheme
+from discreet.schemes.base import build_scheme
 
 FORMAT = 1
 """Part of every cell's name: a change of what is measured begins anew."""
@@ -65,44 +66,6 @@ def options(**given: Any) -> Options:
 
 
 @dataclass(frozen=True)
-class Source:
-    """A data set as worker processes find it: by name or path.
-
-    `fingerprint` is a digest of its ratings and items, so that results are found again when the
-    file has moved, and not when it has changed.
-    """
-
-    name: str
-    ratings: str
-    items: str | None = None
-    fingerprint: str = ""
-    public_columns: tuple[str, ...] = ()
-    """Columns of the item table that its owner vouches for."""
-
-    def load(self) -> Ratings:
-        """The ratings, kept in memory by each process."""
-        return _ratings(self.ratings)
-
-    def load_items(self) -> Items | None:
-        """The item table, if there is one; likewise."""
-        return None if self.items is None else _items(self.items, self.public_columns)
-
-    def stamped(self) -> Source:
-        """The same with its fingerprint."""
-        data = self.load()
-        digest = hashlib.sha256()
-        for part in (data.user, data.item, data.rating):
-            digest.update(np.ascontiguousarray(part).tobytes())
-        if data.epsilon is not None:
-            digest.update(data.epsilon.tobytes())
-        digest.update("\0".join(map(str, data.items.values)).encode())
-        items = self.load_items()
-        if items is not None:
-            digest.update(items.frame.write_json().encode())
-        return replace(self, fingerprint=digest.hexdigest()[:24])
-
-
-@dataclass(frozen=True)
 class Job:
     """A scheme under a specification on a data set, whatever the fold."""
 
@@ -113,9 +76,9 @@ class Job:
     """Parameters of PrivacySpec.groups, or (("uniform", epsilon),), or the table's own column."""
     with_items: bool = False
 
-    def build(self) -> tuple[Scheme, PrivacySpec | None]:
-        """The scheme and the specification."""
-        kind, given = find_scheme(self.scheme), dict(self.options)
+    def build(self) -> tuple[Method, PrivacySpec | None]:
+        """The scheme, or baseline, and the specification."""
+        kind, given = find_method(self.scheme), dict(self.options)
         items = self.source.load_items() if self.with_items else None
         if self.privacy is None:
             spec = PrivacySpec.column() if kind.about.private else None
@@ -134,6 +97,10 @@ class Cell:
     fold: int
     folds: int
     seed: int = 0
+    split: str = "random"
+    """How records are held out: see `splits.SPLITS`."""
+    lists: Judging | None = None
+    """How lists are judged, where they are."""
 
     @property
     def name(self) -> str:
@@ -142,12 +109,17 @@ class Cell:
         what["job"]["source"] = self.job.source.fingerprint
         if not self.job.with_items:
             what["job"].pop("with_items")
+        if self.split != "random":
+            what["times"] = self.job.source.times
+        for later, usual in (("split", "random"), ("lists", None)):
+            if what[later] == usual:
+                what.pop(later)
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:24]
 
     def measure(self) -> dict[str, Any]:
         """Fit on all folds but one, measure on that one. A scheme that diverges has no numbers."""
         began = time.perf_counter()
-        split = _split(self.job.source.ratings, self.fold, self.folds, self.seed)
+        split = _split(self.job.source, self.split, self.fold, self.folds, self.seed)
         scheme, spec = self.job.build()
         try:
             model = scheme.fit(
@@ -155,43 +127,46 @@ class Cell:
             )
         except DivergenceError as error:
             return {"diverged": str(error), "seconds": time.perf_counter() - began}
-        predicted, actual = model.predict_ratings(split.test), split.test.rating
-        clipped = split.test.scale.clip(predicted)
-        result: dict[str, Any] = {}
-        for name, metric in metrics.ERRORS.items():
-            result[name] = metric.measure(predicted, actual)
-            if name in CLIPPED:
-                result[f"{name}_clipped"] = metric.measure(clipped, actual)
-        result["cdf"] = metrics.cdf(predicted, actual, CDF_AT).round(6).tolist()
+        result: dict[str, Any] = dict.fromkeys(figures(self.lists))
+        if isinstance(model, Predicts) and has_opinions(split.test):
+            result |= _errors(model, split.test)
+        if self.lists is not None and isinstance(model, Recommends):
+            items = self.job.source.load_items()
+            found = judge_lists(model, split, items, self.lists)
+            result |= {name: None if np.isnan(value) else value for name, value in found.items()}
+        result["mechanism"] = mechanism_of(scheme, model)
         return result | {"seconds": time.perf_counter() - began}
 
 
-def figures() -> list[str]:
+def _errors(model: Predicts, test: Ratings) -> dict[str, Any]:
+    """All error metrics, and the curve of errors."""
+    predicted, actual = model.predict_ratings(test), test.rating
+    clipped = test.scale.clip(predicted)
+    result: dict[str, Any] = {}
+    for name, metric in metrics.ERRORS.items():
+        result[name] = metric.measure(predicted, actual)
+        if name in CLIPPED:
+            result[f"{name}_clipped"] = metric.measure(clipped, actual)
+    return result | {"cdf": metrics.cdf(predicted, actual, CDF_AT).round(6).tolist()}
+
+
+def figures(judging: Judging | None = None) -> list[str]:
     """The names of a cell's figures, but for its curve of errors and the seconds it took.
 
     >>> figures()
     ['rmse', 'rmse_clipped', 'mae']
     """
-    return [
+    found = [
         figure
         for name in metrics.ERRORS
         for figure in (name, *([f"{name}_clipped"] if name in CLIPPED else []))
     ]
+    return found if judging is None else [*found, *lists.headings(judging.top)]
 
 
 @lru_cache(maxsize=2)
-def _ratings(source: str) -> Ratings:
-    return load_ratings(source)
-
-
-@lru_cache(maxsize=2)
-def _items(source: str, public_columns: tuple[str, ...]) -> Items:
-    return load_items(source, public_columns=public_columns)
-
-
-@lru_cache(maxsize=2)
-def _split(source: str, fold: int, folds: int, seed: int) -> Split:
-    return one_fold(_ratings(source), fold, folds, seed=seed)
+def _split(source: Source, how: str, fold: int, folds: int, seed: int) -> Split:
+    return split_of(source.load(), how, fold, folds, seed=seed)
 
 
 class Store:
@@ -221,17 +196,25 @@ class Store:
     def table(self, cells: Sequence[Cell]) -> pl.DataFrame:
         """Results in the order of the cells; a missing or diverged one has nulls."""
         rows = [self.get(cell) or {} for cell in cells]
-        numbers = [*figures(), "seconds"]
+        judged = next((cell.lists for cell in cells if cell.lists is not None), None)
+        numbers = figures(judged)
+        numbers += [f"{name}{lists.MARGIN}" for name in numbers if "@" in name]
+        numbers.append("seconds")
         return pl.DataFrame(
             {name: [row.get(name) for row in rows] for name in numbers}
-            | {"cdf": [row.get("cdf") for row in rows]},
-            schema=dict.fromkeys(numbers, pl.Float64) | {"cdf": pl.List(pl.Float64)},
+            | {"cdf": [row.get("cdf") for row in rows]}
+            | {"mechanism": [row.get("mechanism") for row in rows]}
+            | {"diverged": ["diverged" in row for row in rows]},
+            schema=dict.fromkeys(numbers, pl.Float64)
+            | {"cdf": pl.List(pl.Float64), "mechanism": pl.String, "diverged": pl.Boolean},
         )
 
 
-def _is_complete(result: dict[str, Any] | None) -> bool:
+def _is_complete(cell: Cell, result: dict[str, Any] | None) -> bool:
     """Whether nothing has to be measured; a metric that is new makes a cell run again."""
-    return result is not None and ("diverged" in result or set(figures()) <= set(result))
+    if result is None:
+        return False
+    return "diverged" in result or set(figures(cell.lists)) <= set(result)
 
 
 def _work(cell: Cell, folder: Path) -> None:
@@ -246,7 +229,7 @@ def run_cells(
     Interrupted at any moment, even killed, the next call goes on where this one stopped.
     """
     unique = list(dict.fromkeys(cells))
-    todo = [cell for cell in unique if not _is_complete(store.get(cell))]
+    todo = [cell for cell in unique if not _is_complete(cell, store.get(cell))]
     # One fold after the other, so that processes seldom need another split.
     todo.sort(key=lambda cell: (cell.job.source.name, cell.fold))
     done = len(unique) - len(todo)

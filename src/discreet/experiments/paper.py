@@ -13,11 +13,11 @@ from discreet.experiments.cells import (
     Cell,
     Job,
     Options,
-    Source,
     Store,
     cdf_place,
     options,
 )
+from discreet.experiments.source import Source
 
 F_C = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 """Figure 2."""
@@ -158,7 +158,7 @@ def results(points: Sequence[Point], store: Store, folds: int, seed: int = 0) ->
         "fold": pl.Int64,
     }
     frame = pl.DataFrame(places, schema=schema, orient="row")
-    return frame.hstack(store.table(cells))
+    return frame.hstack(store.table(cells).drop("mechanism", "diverged"))
 
 
 def means(table: pl.DataFrame) -> pl.DataFrame:

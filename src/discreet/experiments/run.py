@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from discreet.errors import ParameterError, require_count
-from discreet.evaluate.splits import folds_of
-from discreet.experiments.cells import Cell, Job, Source, Store, cdf_place, options, run_cells
+from discreet.evaluate.baselines import REFERENCES, find_method
+from discreet.evaluate.judge import Judging, has_opinions
+from discreet.evaluate.splits import folds_of, split_of
+from discreet.experiments.cells import Cell, Job, Store, cdf_place, options, run_cells
 from discreet.experiments.paper import cells_of, delta_for, figure_points, results
 from discreet.experiments.report import Report, about
+from discreet.experiments.source import Reading, Source
 from discreet.experiments.statements import Verdict
+from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 from discreet.readers import datasets
 from discreet.schemes import SCHEMES, find_scheme
 from discreet.schemes.base import options_of
+from discreet.schemes.catalogue import refuse_events
 
 _RUNS = "runs.json"
 """What was asked for in a folder, so that its report covers all of it."""
 
 
-def find_source(data: str, items: str | None = None, public_columns: Sequence[str] = ()) -> Source:
+def find_source(
+    data: str,
+    items: str | None = None,
+    public_columns: Sequence[str] = (),
+    reading: Reading = Reading(),
+) -> Source:
     """A data set by name, with its item table if it is there, or tables by their paths."""
     vouched = tuple(public_columns)
     known = data in datasets.DATA_SETS and not Path(data).exists()
     if known and items is None:
         table = data if datasets.has_items(data) else None
-        return Source(data, data, table, public_columns=vouched).stamped()
+        return Source(data, data, table, public_columns=vouched, reading=reading).stamped()
     name = Path(data).stem if not known else data
-    return Source(name, data, items, public_columns=vouched).stamped()
+    return Source(name, data, items, public_columns=vouched, reading=reading).stamped()
 
 
 def default_figures(name: str) -> list[str]:
@@ -103,6 +113,20 @@ def _asked(out: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
+class _Row(NamedTuple):
+    """A row of a sweep, and the job behind it."""
+
+    scheme: str
+    epsilon: float | None
+    threshold: float | None
+    factors: int | None
+    job: Job
+    lists: Judging | None
+
+
+_ROW = {"scheme": pl.String, "epsilon": pl.Float64, "threshold": pl.Float64, "factors": pl.Int64}
+
+
 def sweep(
     source: Source,
     schemes: Sequence[str],
@@ -112,24 +136,64 @@ def sweep(
     thresholds: Sequence[float] = (),
     factors: Sequence[int] = (),
     folds: int = 3,
+    split: str = "random",
+    lists: Judging | None = Judging(),
+    baselines: bool = True,
     workers: int | None = None,
     progress: Progress = silent,
 ) -> pl.DataFrame:
-    """Cross-validate every scheme at every privacy level, the same for all ratings.
+    """Measure every scheme at every privacy level, the same for all ratings, beside baselines.
 
     One row for each combination: scheme, epsilon, threshold, factors, rmse (clipped to the scale),
-    rmse_std (its spread over the folds), cdf_1 (the share of ratings predicted within one star),
-    seconds.
+    rmse_std (its spread over folds), cdf_1 (the share of ratings predicted within one star), the
+    metrics of `lists.RANKINGS` with their margins, seconds, mechanism (its status without a seed),
+    diverged. Means over the folds; by time, or everybody's last, there is one split.
 
     Schemes by their names; thresholds and factors go with those that have such an option, and where
     one does not apply, the scheme runs once. What protects nobody has one level, none.
     """
-    delta = delta_for(len(source.load()))
-    folds_of(source.load(), folds)
+    if split == "random":
+        folds_of(source.load(), folds)
+    else:
+        folds, _ = 1, split_of(source.load(), split)  # which has a table without times refused
     store = Store(out / "cells")
-    rows: list[tuple[str, float | None, float | None, int | None, Job]] = []
+    rows = list(_grid(source, schemes, epsilons, thresholds, factors, lists))
+    if baselines:
+        rows += _beside(source, schemes, epsilons, lists)
+    cells = [
+        Cell(row.job, fold, folds, split=split, lists=row.lists)
+        for row in rows
+        for fold in range(folds)
+    ]
+    run_cells(cells, store, workers=workers, progress=progress)
+    places = [row[: len(_ROW)] for row in rows for _ in range(folds)]
+    frame = pl.DataFrame(places, schema=_ROW, orient="row").hstack(store.table(cells))
+    judged = [name for name in frame.columns if "@" in name]
+    return frame.group_by(*_ROW, maintain_order=True).agg(
+        pl.col("rmse_clipped").mean().alias("rmse"),
+        pl.col("rmse_clipped").std().alias("rmse_std"),
+        pl.col("cdf").list.get(cdf_place(1.0), null_on_oob=True).mean().alias("cdf_1"),
+        pl.col(judged).mean(),
+        pl.col("seconds").mean(),
+        pl.col("mechanism").first(),
+        pl.col("diverged").any(),
+    )
+
+
+def _grid(
+    source: Source,
+    schemes: Sequence[str],
+    epsilons: Sequence[float],
+    thresholds: Sequence[float],
+    factors: Sequence[int],
+    lists: Judging | None,
+) -> Iterator[_Row]:
+    """Every scheme with every level and parameter that it has."""
+    delta = delta_for(len(source.load()))
     for name in schemes:
         about, has = find_scheme(name).about, options_of(find_scheme(name))
+        if source.reading.events is not None and not about.events:
+            refuse_events()
         ts: list[float | None] = [*thresholds] if thresholds and "threshold" in has else [None]
         ds: list[int | None] = [*factors] if factors and "factors" in has else [None]
         for epsilon, t, d in product(epsilons if about.private else [None], ts, ds):
@@ -138,18 +202,36 @@ def sweep(
             privacy = None if epsilon is None else options(uniform=epsilon)
             with_items = about.reads_items and source.items is not None
             called = about.name if name.lower() in SCHEMES else name
-            rows.append(
-                (about.name, epsilon, t, d, Job(source, called, chosen, privacy, with_items))
-            )
-    cells = [Cell(row[-1], fold, folds) for row in rows for fold in range(folds)]
-    run_cells(cells, store, workers=workers, progress=progress)
-    names = ("scheme", "epsilon", "threshold", "factors")
-    places = [row[:-1] for row in rows for _ in range(folds)]
-    schema = dict(zip(names, (pl.String, pl.Float64, pl.Float64, pl.Int64), strict=True))
-    frame = pl.DataFrame(places, schema=schema, orient="row").hstack(store.table(cells))
-    return frame.group_by(*names, maintain_order=True).agg(
-        pl.col("rmse_clipped").mean().alias("rmse"),
-        pl.col("rmse_clipped").std().fill_null(0.0).alias("rmse_std"),
-        pl.col("cdf").list.get(cdf_place(1.0), null_on_oob=True).mean().alias("cdf_1"),
-        pl.col("seconds").mean(),
-    )
+            job = Job(source, called, chosen, privacy, with_items)
+            yield _Row(about.name, epsilon, t, d, job, lists)
+
+
+def _beside(
+    source: Source, schemes: Sequence[str], epsilons: Sequence[float], lists: Judging | None
+) -> Iterator[_Row]:
+    """What the schemes are held against: only what can be had, and is not among them."""
+    data = source.load()
+    for reference in REFERENCES:
+        judged = lists if reference.of == "lists" else None
+        wanted = lists is not None if reference.of == "lists" else has_opinions(data)
+        if (reference.name in schemes and not reference.options) or not wanted:
+            continue
+        private = find_method(reference.name).about.private
+        if reference.why_not(data, PrivacySpec.uniform(1.0), source.load_items()):
+            continue
+        for epsilon in epsilons if private else [None]:
+            privacy = None if epsilon is None else options(uniform=epsilon)
+            with_items = source.items is not None
+            job = Job(source, reference.name, reference.options, privacy, with_items)
+            yield _Row(reference.label, epsilon, None, None, job, judged)
+
+
+def left_out(source: Source, *, baselines: bool = True) -> str:
+    """Which baselines cannot be had for a table, each with the reason."""
+    spec = PrivacySpec.uniform(1.0)
+    reasons = {
+        reference.label: reference.why_not(source.load(), spec, source.load_items())
+        for reference in REFERENCES
+        if baselines
+    }
+    return ", ".join(f"{label} ({reason})" for label, reason in reasons.items() if reason)

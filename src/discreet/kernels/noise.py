@@ -1,7 +1,8 @@
 """Noise from words of 64 random bits that are passed in: integers alone, no floating point.
 
 One attempt takes a word, and usually a second for the place in a strip: docs/proofs/noise.md. Words
-are read as int64: mixed with uint64, Numba would turn them into floats.
+are read as int64: mixed with uint64, Numba would turn them into floats. The twin, word for word, is
+`privacy.attempts.attempt`.
 """
 
 from __future__ import annotations

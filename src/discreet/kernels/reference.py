@@ -351,3 +351,23 @@ def hash_pairs(
         text = hashlib.sha256(message).hexdigest()
         for n in range(out.shape[1]):
             out[k, n] = int(text[16 * n : 16 * n + 13], 16) * 2.0**-52
+
+
+def add_together(
+    lo: int, hi: int, by_item: Array, people: Array, x: Array, by_user: Array, items: Array,
+    y: Array, out: Array,
+) -> None:  # fmt: skip
+    """out[j - lo, k] += sum over people i of x_ij y_ik, for the items lo <= j < hi."""
+    X = np.zeros((len(by_user) - 1, len(by_item) - 1))
+    Y = X.copy()
+    X[people, np.repeat(np.arange(len(by_item) - 1), np.diff(by_item))] = x
+    Y[np.repeat(np.arange(len(by_user) - 1), np.diff(by_user)), items] = y
+    out += (X.T @ Y)[lo:hi].astype(out.dtype)
+
+
+def add_neighbours(
+    ptr: Array, items: Array, x: Array, near: Array, likeness: Array, out: Array
+) -> None:
+    """out[p, near[k, a]] += x_pk likeness[k, a], for every item k of person p and place a."""
+    person = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    np.add.at(out, (person[:, None], near[items]), x[:, None] * likeness[items])

@@ -1,14 +1,15 @@
 """The cinema club: made-up members, films and ratings, generated in a second; all synthetic.
 
 Its shape follows MovieLens 100K: long-tailed popularity and activity, member and film effects,
-tastes that follow genres in part and hidden factors in part, whole stars from 1 to 5. Because the
-truth is known, it can also say how well a perfect predictor would do.
+tastes that follow genres and years in part and hidden factors in part, whole stars from 1 to 5. Who
+sees what follows taste as well. Because the truth is known, it can also say how well a perfect
+predictor and a perfect list would do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,40 +18,27 @@ from numpy.typing import NDArray
 from discreet.arrays import Array
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
+from discreet.errors import require_count
+from discreet.kernels.lists import best_items
+from discreet.readers.club_films import FILMS, Films, make_films
 
 LABEL = "cinema club (synthetic: made-up members, films and ratings)"
-MEMBERS, FILMS, RATINGS = 2000, 1200, 150_000
-
-GENRES = (
-    "Action", "Adventure", "Animation", "Comedy", "Crime", "Documentary", "Drama",
-    "Family", "Fantasy", "Horror", "Musical", "Mystery", "Romance", "Thriller", "War",
-)  # fmt: skip
-_GENRE_SHARE = (
-    0.15, 0.10, 0.05, 0.30, 0.07, 0.04, 0.42, 0.07, 0.03, 0.06, 0.03, 0.04, 0.15, 0.15, 0.05,
-)  # fmt: skip
-_ADJECTIVES = (
-    "Amber", "Borrowed", "Broken", "Crimson", "Distant", "Electric", "Forgotten", "Gentle",
-    "Golden", "Hidden", "Hollow", "Humble", "Iron", "Last", "Little", "Lonely", "Midnight",
-    "Narrow", "Paper", "Patient", "Quiet", "Restless", "Salt", "Second", "Secret", "Silver",
-    "Sleeping", "Stolen", "Velvet", "Wandering", "Wild", "Winter",
-)  # fmt: skip
-_NOUNS = (
-    "Alibi", "Archive", "Balcony", "Bridge", "Carousel", "Clockmaker", "Compass", "Courier",
-    "Embers", "Ferry", "Garden", "Harbour", "Island", "Kitchen", "Lantern", "Letter",
-    "Lighthouse", "Meridian", "Orchard", "Orchestra", "Passenger", "Piano", "Postcard",
-    "Promise", "River", "Sparrow", "Staircase", "Station", "Tailor", "Telegram", "Umbrella",
-    "Voyage",
-)  # fmt: skip
-_PLACES = (
-    "Aldermoor", "Brindle Bay", "Castor Street", "Dunholm", "Elverton", "Fennel Row",
-    "Greywater", "Hallow Pass", "Ivory Point", "Juniper Hill",
-)  # fmt: skip
+MEMBERS, RATINGS = 2000, 150_000
 
 # What a rating is made of, as standard deviations in stars; chosen to resemble MovieLens 100K.
-_MEAN, _MEMBER, _FILM, _POPULAR = 2.93, 0.46, 0.52, 0.36
-_TASTE, _HIDDEN, _FACTORS, _NOISE = 0.36, 0.42, 5, 0.52
+_MEAN, _MEMBER, _FILM, _POPULAR = 2.5, 0.46, 0.58, 0.44
+_TASTE, _HIDDEN, _AGE, _NOISE = 0.53, 0.42, 0.2, 0.5
 _CUTS = (1.46, 2.24, 3.27, 4.46)
 """An opinion above the k-th cut earns more than k stars: people are fond of threes and fours."""
+# What a choice is made of, as standard deviations of its log odds; likewise.
+_FAME, _LESS_FAME, _FOLLOWS = 2.15, 0.19, 0.4
+"""How much popularity draws, how much less it adds at the top, and how members differ in that."""
+_GENRE, _FACTOR, _ERA, _SERIES = 1.15, 1.15, 1.2, 1.0
+_LIKES = 0.35
+"""How much more a film is chosen for every star that it will be given."""
+_AGREE = 0.6
+"""How far what a member chooses goes with what the member likes: a correlation."""
+_FACTORS, _WAVES = 5, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +49,56 @@ class Club:
     items: Items
     _inner: Array
     """What every member thinks of every film, before chance and rounding."""
+    _drawn: Array
+    """How strongly every film draws every member: the next that is seen is film j with odds
+    exp(drawn_j), among those not seen yet."""
 
     def expected(self, users: Any, items: Any) -> NDArray[np.float64]:
         """The mean rating of each pair under the truth: no predictor can have a smaller RMSE."""
         inner = self._inner[self.ratings.users.rows(users), self.items.ids.rows(items)]
-        # With logistic chance, P(more stars than k) = 1 / (1 + exp((cut_k - inner) / noise)).
-        above = [1 / (1 + np.exp((cut - inner) / _NOISE)) for cut in _CUTS]
-        return np.asarray(1 + sum(above))
+        return np.asarray(1 + sum(_above(inner, stars) for stars in range(1, 5)))
+
+    def perfect_lists(self, train: Ratings, target: str = "liked") -> PerfectLists:
+        """What recommends by the truth: the odds that a film is seen next, and then liked.
+
+        Its scores are log odds(seen next) + log P(4 stars or more); what was "consumed" is all the
+        same, so there the first alone. No list of one film has better odds to be what comes next.
+        """
+        scores = self._drawn
+        if target == "liked":
+            scores = scores + np.log(_above(self._inner, 3))
+        return PerfectLists(train.with_items(self.items.ids), scores)
+
+
+@dataclass(frozen=True, eq=False)
+class PerfectLists:
+    """Recommends what members do not have yet, by the truth."""
+
+    train: Ratings
+    scores: Array
+
+    def recommend(self, users: Any, n: int = 10) -> pl.DataFrame:
+        """The best n films for each member: frame user, item, rank, score."""
+        ids = pl.Series("user", list(users))
+        who = self.train.users.rows(ids, strict=True)
+        own = self.train.by_user.take(who)
+        best = np.full((len(who), min(require_count("n", n), FILMS)), -1, dtype=np.int32)
+        score = np.empty(best.shape)
+        best_items(FILMS, self.scores[who], own.ptr, own.cols, best, score)
+        person, place = np.nonzero(best >= 0)
+        return pl.DataFrame(
+            {
+                "user": ids.gather(person),
+                "item": self.train.items.take(best[person, place]),
+                "rank": place + 1,
+                "score": score[person, place],
+            }
+        )
+
+
+def _above(inner: Array, stars: int) -> Array:
+    """P(more than so many stars) = 1 / (1 + exp((cut - inner) / noise)): chance is logistic."""
+    return np.asarray(1 / (1 + np.exp((_CUTS[stars - 1] - inner) / _NOISE)))
 
 
 def cinema_club(seed: int = 0) -> Club:
@@ -78,65 +109,82 @@ def cinema_club(seed: int = 0) -> Club:
     (150000, 1200)
     """
     rng = np.random.default_rng(seed)
-    series = _series(rng)
-    genres = _film_genres(rng, series)
-    popularity = rng.standard_normal(FILMS)
-    inner = _inner_opinions(rng, genres, series, popularity)
-    member, film = _who_rates_what(rng, popularity, inner)
+    films = make_films(rng)
+    fame = rng.standard_normal(FILMS)
+    inner, drawn = _opinions(rng, films, fame)
+    member, film, order = _who_sees_what(rng, drawn)
     chance = rng.logistic(0, _NOISE, len(member))
     stars = 1.0 + np.searchsorted(_CUTS, inner[member, film] + chance)
-    items = _catalogue(rng, genres, series)
     member_ids = np.array([f"member-{k:04}" for k in range(1, MEMBERS + 1)])
     frame = pl.DataFrame(
         {
             "user": member_ids[member],
-            "item": items["item"].gather(film),
+            "item": films.table["item"].gather(film),
             "rating": stars,
-            "timestamp": _when(rng, member),
+            "timestamp": _when(rng, member, order),
         }
     )
-    return Club(Ratings.from_frame(frame), Items.from_frame(items), inner)
+    return Club(Ratings.from_frame(frame), Items.from_frame(films.table), inner, drawn)
 
 
-def _series(rng: np.random.Generator) -> Array:
-    """Film j continues film series[j]; most films begin a story of their own."""
-    first = np.arange(FILMS)
-    sequels = rng.choice(np.arange(1, FILMS), FILMS // 10, replace=False)
-    for film in np.sort(sequels):
-        first[film] = first[rng.integers(film)]
-    return first
+class _Traits(NamedTuple):
+    """Traits of films, and how much members differ in their taste for them."""
+
+    films: Array
+    """films[j, k]: how much film j has of trait k."""
+    sizes: Array
+    """How much the taste for trait k varies beside that for others."""
+    liking: float
+    choice: float
+
+    def tastes(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """What they add to opinions and to choices, which go together in part."""
+        liked, others = rng.standard_normal((2, MEMBERS, len(self.sizes)))
+        chosen = _AGREE * liked + np.sqrt(1 - _AGREE**2) * others
+        films = self.films * self.sizes
+        return self.liking * liked @ films.T, self.choice * chosen @ films.T
 
 
-def _film_genres(rng: np.random.Generator, series: Array) -> Array:
-    """One to a few genres per film; a sequel has its predecessor's."""
-    flags = rng.random((FILMS, len(GENRES))) < np.array(_GENRE_SHARE)
-    none = ~flags.any(axis=1)
-    flags[none, GENRES.index("Drama")] = True
-    return flags[series]
+def _opinions(rng: np.random.Generator, films: Films, fame: Array) -> tuple[Array, Array]:
+    """What every member thinks of every film, and how strongly the film draws the member."""
+    inner = _MEAN + _MEMBER * rng.standard_normal((MEMBERS, 1))
+    inner = inner + _FILM * rng.standard_normal(FILMS) + _POPULAR * fame
+    follows = _FAME + _FOLLOWS * rng.standard_normal((MEMBERS, 1))
+    drawn = follows * fame - _LESS_FAME * fame**2
+    genres = films.genres / np.sqrt(films.genres.sum(axis=1, keepdims=True))
+    hidden = _hidden_traits(rng, films.series)
+    wave = np.arange(1, _WAVES + 1)
+    years = np.sqrt(2) * np.cos(np.pi * wave * films.age[:, None])
+    for traits in (
+        _Traits(genres - genres.mean(axis=0), np.ones(genres.shape[1]), _TASTE, _GENRE),
+        _Traits(hidden, _unit(0.7 ** np.arange(_FACTORS)), _HIDDEN, _FACTOR),
+        _Traits(years, _unit(1 / wave), _AGE, _ERA),
+    ):
+        liked, chosen = traits.tastes(rng)
+        inner, drawn = inner + liked, drawn + chosen
+    continued = np.bincount(films.series, minlength=FILMS)[films.series] > 1
+    fond = rng.standard_normal((MEMBERS, FILMS))[:, films.series]
+    drawn = drawn + _SERIES * np.where(continued, fond, 0.0)
+    return inner, drawn + _LIKES * (inner - inner.mean(axis=1, keepdims=True))
 
 
-def _inner_opinions(
-    rng: np.random.Generator, genres: Array, series: Array, popularity: Array
-) -> Array:
-    """mean + member + film + taste for the film's genres + hidden taste, for every pair."""
-    member = _MEMBER * rng.standard_normal(MEMBERS)
-    film = _FILM * rng.standard_normal(FILMS) + _POPULAR * popularity
-    taste = rng.standard_normal((MEMBERS, len(GENRES)))
-    shares = genres / np.sqrt(genres.sum(axis=1, keepdims=True))
-    strength = 0.7 ** np.arange(_FACTORS)
-    strength /= np.sqrt((strength**2).sum())
-    hidden_films = rng.standard_normal((FILMS, _FACTORS))
-    hidden_films = 0.5 * hidden_films + np.sqrt(0.75) * hidden_films[series]
-    own = series == np.arange(FILMS)
-    hidden_films[own] /= 0.5 + np.sqrt(0.75)
-    hidden = (rng.standard_normal((MEMBERS, _FACTORS)) * strength) @ hidden_films.T
-    return np.asarray(_MEAN + member[:, None] + film + _TASTE * taste @ shares.T + _HIDDEN * hidden)
+def _unit(sizes: Array) -> Array:
+    """The same proportions, with squares that add up to one."""
+    return np.asarray(sizes / np.sqrt((sizes**2).sum()))
 
 
-def _who_rates_what(
-    rng: np.random.Generator, popularity: Array, inner: Array
-) -> tuple[Array, Array]:
-    """Every member picks films without repetition: popular ones, and those to their taste."""
+def _hidden_traits(rng: np.random.Generator, series: Array) -> Array:
+    """Traits that no table tells; those of a sequel are much like those of the first film."""
+    hidden = rng.standard_normal((FILMS, _FACTORS))
+    near = 0.5 * hidden + np.sqrt(0.75) * hidden[series]
+    return np.where((series == np.arange(FILMS))[:, None], hidden, near)
+
+
+def _who_sees_what(rng: np.random.Generator, drawn: Array) -> tuple[Array, Array, Array]:
+    """Every member sees some films, one after the other: member, film, and the how-manieth it was.
+
+    The largest keys of a Gumbel race are draws without replacement in proportion to exp(drawn).
+    """
     activity = np.exp(rng.normal(0, 0.95, MEMBERS))
     counts = np.maximum(20, np.rint(activity / activity.mean() * RATINGS / MEMBERS)).astype(int)
     most = FILMS * 9 // 20
@@ -144,51 +192,18 @@ def _who_rates_what(
     for k in rng.permutation(MEMBERS):  # the clips moved the total; mend it one member at a time
         missing = RATINGS - counts.sum()
         counts[k] = np.clip(counts[k] + missing, 20, most)
-    attraction = 1.75 * popularity - 0.13 * popularity**2 + 0.35 * (inner - inner.mean())
-    # The largest keys of a Gumbel race are draws without replacement in proportion to exp().
-    keys = attraction + rng.gumbel(size=(MEMBERS, FILMS))
-    ranks = np.argsort(np.argsort(-keys, axis=1), axis=1)
-    member, film = np.nonzero(ranks < counts[:, None])
-    return member, film
+    keys = drawn + rng.gumbel(size=(MEMBERS, FILMS))
+    order = np.argsort(np.argsort(-keys, axis=1), axis=1)
+    member, film = np.nonzero(order < counts[:, None])
+    return member, film, order[member, film]
 
 
-def _when(rng: np.random.Generator, member: Array) -> Array:
+def _when(rng: np.random.Generator, member: Array, order: Array) -> Array:
     """Seconds: everybody joins at some time in three years and rates in the months after."""
     joined = rng.integers(0, 3 * 365, MEMBERS)
-    days = joined[member] + rng.exponential(60, len(member))
-    return (1_600_000_000 + 86_400 * days).astype(np.int64)
-
-
-def _catalogue(rng: np.random.Generator, genres: Array, series: Array) -> pl.DataFrame:
-    titles = _titles(rng, series)
-    year = 2025 - np.minimum(75, rng.exponential(12, FILMS)).astype(int)
-    later = np.array([titles[j].number for j in range(FILMS)])
-    year = np.minimum(2025, year[series] + 2 * (later - 1))
-    return pl.DataFrame(
-        {
-            "item": [f"film-{k:04}" for k in range(1, FILMS + 1)],
-            "title": [title.text for title in titles],
-            "year": year.astype(np.int16),
-            "genres": [[g for g, on in zip(GENRES, row, strict=True) if on] for row in genres],
-        }
-    )
-
-
-@dataclass(frozen=True)
-class _Title:
-    text: str
-    number: int
-
-
-def _titles(rng: np.random.Generator, series: Array) -> list[_Title]:
-    """Distinct titles; the second film of a series is called "... 2"."""
-    pool = [f"The {a} {n}" for a in _ADJECTIVES for n in _NOUNS]
-    pool += [f"{n} of {p}" for n in _NOUNS for p in _PLACES]
-    names = rng.permutation(pool)
-    seen: dict[int, int] = {}
-    titles = []
-    for film in range(FILMS):
-        number = seen[int(series[film])] = seen.get(int(series[film]), 0) + 1
-        name = str(names[series[film]])
-        titles.append(_Title(name if number == 1 else f"{name} {number}", number))
-    return titles
+    days = rng.exponential(60, len(member))
+    # Members stand in order, so those of each are still together, and now the earliest come first.
+    days = days[np.lexsort((days, member))]
+    first = np.searchsorted(member, np.arange(MEMBERS))
+    seconds = 86_400 * (joined[member] + days[first[member] + order])
+    return (1_600_000_000 + seconds).astype(np.int64)

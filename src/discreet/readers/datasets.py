@@ -194,8 +194,8 @@ def load_events(
 
     The other arguments are those of `read_events`.
 
-    >>> load_events("club")
-    Events(150,000 events of 2,000 users on 1,200 items)
+    >>> len(load_events("club"))
+    150000
     """
     known = _known(source)
     if known is not None and known.generate is not None:

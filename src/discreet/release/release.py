@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.arrays import Array
+from discreet.data.features import Features, encode
 from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.scale import RatingScale
@@ -24,7 +25,6 @@ from discreet.errors import (
     OutputError,
     ParameterError,
     ReleaseError,
-    require_count,
 )
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.promise import INCREMENTAL
@@ -37,20 +37,16 @@ from discreet.release.certainty import (
     unknown_error,
 )
 from discreet.release.choice_factors import ChoiceFactors
+from discreet.release.choices import ChoiceModel
 from discreet.release.durable import make_room, put_in_place, stage
+from discreet.release.explaining import Explanation, explain, similar_items
 from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
+from discreet.release.lists import Family
 from discreet.release.own import read_own
 from discreet.release.own_mean import OwnLevel
-from discreet.release.scoring import (
-    FoldIn,
-    ItemScores,
-    Own,
-    People,
-    fold_in,
-    most_chosen,
-    score_pairs,
-    top_n,
-)
+from discreet.release.ranking import BEST, Ranking
+from discreet.release.recommending import build_choice_model, item_profiles, recommend
+from discreet.release.scoring import FoldIn, ItemScores, Own, People, fold_in, score_pairs
 from discreet.release.tallies import Tallies
 
 
@@ -169,46 +165,96 @@ class Release:
             f"{'events' if self.events else f'ratings {self.scale}'})"
         )
 
-    def recommend(
-        self, my_items: Any = (), my_ratings: Any = (), n: int = 10, *, exclude_rated: bool = True
-    ) -> pl.DataFrame:
-        """The n best items for one person, from their own ratings: frame item, rank, score.
+    @cached_property
+    def features(self) -> Features:
+        """What is publicly known of the items, as numbers."""
+        return encode(self.items, len(self.items))
 
-        Items that the release does not know are passed over. Without ratings, all get the same. The
-        score is the predicted rating; what little is known of ranks lower than its score. A release
-        of events needs no ratings; its score is how often an item was chosen, weighed.
+    @cached_property
+    def family_members(self) -> tuple[Family, ...]:
+        """Of every grouping of the items which are in each family."""
+        return tuple(Family.of(codes) for codes in self.families.values() if (codes >= 0).any())
+
+    @cached_property
+    def choice_model(self) -> ChoiceModel:
+        """What is publicly known of who chooses what: for rank_by="likely"."""
+        return build_choice_model(self, liked=False)
+
+    @cached_property
+    def liked_choices(self) -> ChoiceModel:
+        """The same of who chooses and likes what: for rank_by="best"."""
+        return build_choice_model(self, liked=True)
+
+    @cached_property
+    def item_profiles(self) -> Array:
+        """By what items are alike in a list: rows of length 1."""
+        return item_profiles(self)
+
+    def recommend(
+        self,
+        my_items: Any = (),
+        my_ratings: Any = (),
+        n: int = 10,
+        *,
+        rank_by: str = "best",
+        diversity: float = 0.0,
+        among: Any = None,
+        without: Any = None,
+        exclude_rated: bool = True,
+        with_error: bool = False,
+    ) -> pl.DataFrame:
+        """The n items for one person that rank first: frame item, rank, score [, error].
+
+        Ranked by "best", what one would choose and would like; "likely", what one would choose;
+        "liked", what one would rate highest. `diversity`, `among` and `without` are those of
+        `Ranking`. The score is the predicted rating, and `error` its standard error; it need not
+        fall from rank to rank. Of events it is how likely an item is beside the first.
+
+        Only the release and one's own ratings are read. Items that the release does not know are
+        passed over. Without ratings, all get the same list.
         """
         own = read_own(self.item_ids, self.scale, my_items, my_ratings, events=self.events)
-        table = self.recommend_rows(own, n, exclude_rated=exclude_rated, threads=1)
+        ranking = Ranking(
+            by=rank_by,
+            diversity=diversity,
+            among=among,
+            without=without,
+            exclude_rated=exclude_rated,
+        )
+        table = self.recommend_rows(own, n, ranking, with_error=with_error, threads=1)
         return table.drop("person")
 
     def recommend_rows(
-        self, own: Own, n: int, *, exclude_rated: bool = True, threads: int | None = None
+        self,
+        own: Own,
+        n: int,
+        ranking: Ranking = BEST,
+        *,
+        with_error: bool = False,
+        threads: int | None = None,
     ) -> pl.DataFrame:
         """`recommend` for many people at once: frame person (0, 1, ...), item, rank, score."""
-        who, best, score = self.top(own, n, exclude_rated=exclude_rated, threads=threads)
-        return pl.DataFrame(
-            {
-                "person": who,
-                "item": self.item_ids.take(best),
-                "rank": np.arange(len(who)) - np.searchsorted(who, who) + 1,
-                "score": score,
-            }
-        )
+        listed = recommend(self, own, n, ranking, threads)
+        who = listed.who
+        columns = {
+            "person": who,
+            "item": self.item_ids.take(listed.what),
+            "rank": np.arange(len(who)) - np.searchsorted(who, who) + 1,
+            "score": listed.score,
+        }
+        if with_error:
+            self.require_ratings()
+            assert listed.people is not None
+            columns["error"] = self.errors(own, listed.people, who, listed.what, threads)
+        return pl.DataFrame(columns)
 
-    def top(
-        self, own: Own, n: int, *, exclude_rated: bool = True, threads: int | None = None
-    ) -> tuple[Array, Array, Array]:
-        """The same as plain arrays: person, row in the catalogue, and score, best first."""
-        require_count("n", n)
-        if self.tallies is not None and self.tallies.events:
-            counts = self.tallies.counts
-            return most_chosen(counts, own, n, exclude_rated=exclude_rated, threads=threads)
-        people = fold_in(self.item_scores, own, self.fold_in, threads)
-        who, best, score = top_n(
-            self.item_scores, people, own, n, exclude_rated=exclude_rated, threads=threads
-        )
-        return who, best, self.scale.clip(score)
+    def explain(self, my_items: Any, my_ratings: Any, item: Any) -> Explanation:
+        """Why an item is in one's list: one's own items that speak for it, and public features."""
+        return explain(self, my_items, my_ratings, item)
+
+    def similar_items(self, item: Any, n: int = 10) -> pl.DataFrame:
+        """The n items most like one: frame item, title, rank, similarity. Public, for anybody."""
+        return similar_items(self, item, n)
 
     @overload
     def predict(

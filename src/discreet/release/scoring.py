@@ -35,9 +35,9 @@ SCORE_BLOCK = 1 << 18
 CAUTION = 2.0
 """In lists an item's score counts less by so many standard deviations of what is unknown of it:
 measured in docs/constants.md."""
-_FEW = 8
+FEW = 8
 """For fewer people than a tile has rows, items are not laid out in tiles first."""
-_TILE = 64
+TILE = 64
 """A multiple of the rows and of the columns of every tile in `kernels.simd.tiles`."""
 
 
@@ -119,12 +119,12 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     """
     dtype = item_scores.factors.dtype
     ptr, items, ratings = own
-    typical = item_scores.base + item_scores.factors @ item_scores.prior
+    typical = item_scores.base[items] + item_scores.factors[items] @ item_scores.prior
     workers = thread_count(threads)
     differences = solve_rows(
         ptr,
         items,
-        (ratings - typical[items]).astype(dtype),
+        (ratings - typical).astype(dtype),
         item_scores.factors,
         how.ridge,
         how.ridge_per_rating,
@@ -139,12 +139,12 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
         tastes = differences[:, 1:]  # all but the level
         penalty = how.ridge * np.einsum("ij,ij->i", tastes, tastes)
         own_means = judge_own_means(ptr, ratings, residual, penalty, item_scores.level, how.ridge)
-    found = [_fold_in_families(codes, own, residual, workers) for codes in item_scores.families]
+    found = [fold_in_families(codes, own, residual, workers) for codes in item_scores.families]
     keys, effects, counts = (tuple(family[k] for family in found) for k in range(3))
     return People(coefficients, keys, effects, counts, own_means)
 
 
-def _fold_in_families(
+def fold_in_families(
     codes: NDArray[np.int32], own: Own, residual: NDArray[np.float64], workers: int
 ) -> tuple[Array, Array, Array]:
     """People's families in a grouping: keys, effects, which leave the residuals, and counts."""
@@ -152,7 +152,7 @@ def _fold_in_families(
     found = np.zeros(len(ptr) - 1, dtype=np.int64)
     family, count = np.empty(len(items), np.int32), np.empty(len(items), np.int64)
     effect = np.empty(len(items))
-    size = _families(codes)
+    size = family_count(codes)
     rated = (read_only(ptr), read_only(items), read_only(codes), size)
     out = (residual, found, family, count, effect)
     run_ranges(family_effects, row_ranges(ptr, workers), workers, *rated, FAMILY_SHRINK, *out)
@@ -190,7 +190,7 @@ def family_values(
     """A person's value for the family of each item; zero where the person rated none of it."""
     if len(keys) == 0:
         return np.zeros(len(who))
-    wanted = who.astype(np.int64) * _families(codes) + codes[what]
+    wanted = who.astype(np.int64) * family_count(codes) + codes[what]
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where((codes[what] >= 0) & (keys[place] == wanted), values[place], 0.0)
 
@@ -201,6 +201,7 @@ def top_n(
     own: Own,
     n: int,
     *,
+    allowed: NDArray[np.bool_] | None = None,
     exclude_rated: bool = True,
     threads: int | None = None,
 ) -> tuple[Array, Array, Array]:
@@ -216,21 +217,23 @@ def top_n(
     rated = own.ptr if exclude_rated else np.zeros(count + 1, dtype=np.int64)
     unsure = np.zeros(items) if item_scores.doubts is None else np.sqrt(item_scores.doubts)
     sure = (item_scores.base - CAUTION * unsure).astype(item_scores.factors.dtype)
+    if allowed is not None:
+        sure = np.where(allowed, sure, sure.dtype.type(-np.inf))
     # The base is one more factor, of which everybody has one.
-    width = 0 if count < _FEW else _whole_tiles(items)
+    width = 0 if count < FEW else whole_tiles(items)
     columns = np.zeros((item_scores.factors.shape[1] + 1, width), item_scores.factors.dtype)
     if width > 0:
         columns[:-1, :items], columns[-1, :items] = item_scores.factors.T, sure
 
     def rank(lo: int, hi: int) -> None:
-        if count < _FEW:
+        if count < FEW:
             scores = _score_few(item_scores, people, lo, hi, sure)
         else:
             scores = _score_block(people, lo, hi, columns)
         _add_families(item_scores, people, lo, hi, scores)
         best_items(items, scores, rated[lo : hi + 1], own.items, best[lo:hi], score[lo:hi])
 
-    step = max(_TILE, SCORE_BLOCK // max(1, items) // _TILE * _TILE)
+    step = max(TILE, SCORE_BLOCK // max(1, items) // TILE * TILE)
     if items > 0:
         blocks = [partial(rank, lo, min(lo + step, count)) for lo in range(0, count, step)]
         run_all(blocks, thread_count(threads))
@@ -242,25 +245,10 @@ def top_n(
     return who, what, scores
 
 
-def most_chosen(
-    counts: Array,
-    own: Own,
-    n: int,
-    *,
-    exclude_rated: bool = True,
-    threads: int | None = None,
-) -> tuple[Array, Array, Array]:
-    """The n most popular items that each person has not chosen: (person, item, count)."""
-    nothing = np.zeros((len(counts), 0))
-    popular = ItemScores(np.asarray(counts, dtype=np.float64), nothing, np.zeros(0))
-    everybody = People(np.zeros((len(own.ptr) - 1, 0)), (), ())
-    return top_n(popular, everybody, own, n, exclude_rated=exclude_rated, threads=threads)
-
-
 def _score_block(people: People, lo: int, hi: int, columns: Array) -> Array:
     """The scores of all items for the people lo..hi, padded to whole tiles."""
     coefficients = np.column_stack([people.coefficients[lo:hi], np.ones(hi - lo, columns.dtype)])
-    scores = np.empty((_whole_tiles(hi - lo), columns.shape[1]), columns.dtype)
+    scores = np.empty((whole_tiles(hi - lo), columns.shape[1]), columns.dtype)
     score_people(coefficients, columns, scores)
     return scores
 
@@ -282,15 +270,16 @@ def _add_families(item_scores: ItemScores, people: People, lo: int, hi: int, sco
     for codes, keys, effects in zip(
         item_scores.families, people.family_keys, people.family_effects, strict=True
     ):
-        size = _families(codes)
+        size = family_count(codes)
         first, last = np.searchsorted(keys, [lo * size, hi * size])
         table = np.zeros((hi - lo, size), dtype=scores.dtype)
         table[keys[first:last] // size - lo, keys[first:last] % size] = effects[first:last]
         add_family_scores(table, codes, scores)
 
 
-def _whole_tiles(count: int) -> int:
-    return -(-count // _TILE) * _TILE
+def whole_tiles(count: int) -> int:
+    """So many rows or columns, or a few more, up to a whole tile."""
+    return -(-count // TILE) * TILE
 
 
 def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:
@@ -299,5 +288,6 @@ def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:
     return out
 
 
-def _families(codes: NDArray[np.int32]) -> int:
+def family_count(codes: NDArray[np.int32]) -> int:
+    """How many families there are; codes number them from 0."""
     return int(codes.max(initial=-1)) + 1

@@ -15,6 +15,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.compute import Compute
 from discreet.release.certainty import Predictions
+from discreet.release.ranking import Ranking
 from discreet.release.release import Release
 from discreet.release.scoring import Own, People, fold_in, score_pairs
 
@@ -147,22 +148,43 @@ class FactorModel:
         return self.release.errors(own, self.people, user, item, self.compute.threads)
 
     def recommend(
-        self, users: Any = None, n: int = 10, *, exclude_rated: bool = True, strict: bool = False
+        self,
+        users: Any = None,
+        n: int = 10,
+        *,
+        rank_by: str = "best",
+        diversity: float = 0.0,
+        among: Any = None,
+        without: Any = None,
+        exclude_rated: bool = True,
+        with_error: bool = False,
+        strict: bool = False,
     ) -> pl.DataFrame:
-        """The n best items for each user (all users by default): frame user, item, rank, score.
+        """The n items for each user (all users by default): frame user, item, rank, score.
 
-        Each person's list is folded in from their own ratings and the release alone; someone
-        unknown gets the list of a person without ratings, unless strict. The score is the predicted
-        rating; what little is known of ranks lower than its score. Of events, it is how often an
-        item was chosen, weighed.
+        Each person's list is made of their own ratings and the release alone, as
+        `Release.recommend` says; someone unknown gets the list of a person without ratings, unless
+        strict.
         """
         known = self.ratings.users
         rows = None if users is None else known.rows(users, strict=strict)
         ids = known.values if users is None else pl.Series("user", list(users))
-        table = self.release.recommend_rows(
-            self._own_ratings(rows), n, exclude_rated=exclude_rated, threads=self.compute.threads
+        ranking = Ranking(
+            by=rank_by,
+            diversity=diversity,
+            among=among,
+            without=without,
+            exclude_rated=exclude_rated,
         )
-        return table.select(ids.gather(table["person"]).alias("user"), "item", "rank", "score")
+        table = self.release.recommend_rows(
+            self._own_ratings(rows),
+            n,
+            ranking,
+            with_error=with_error,
+            threads=self.compute.threads,
+        )
+        user = ids.gather(table["person"]).alias("user")
+        return table.select(user, pl.all().exclude("person"))
 
     def _own_ratings(self, rows: NDArray[np.int32] | None) -> Own:
         """These people's own ratings, or everybody's; none for somebody unknown (-1)."""

@@ -16,6 +16,8 @@ from discreet.data.items import Items
 from discreet.database import catalogue, ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import catalogue_version
+from discreet.release.ranking import BEST
+from discreet.release.recommending import recommend
 from discreet.release.release import Release
 from discreet.release.scoring import Own
 from discreet.service import logs
@@ -68,10 +70,10 @@ class Model:
             np.array(rows, dtype=np.int32),
             np.array(ratings, dtype=np.float64),
         )
-        _, best, score = self.release.top(mine, n, threads=1)
+        listed = recommend(self.release, mine, n, BEST, threads=1)
         return [
             Pick(self.ids[row], round(value, 4))
-            for row, value in zip(best.tolist(), score.tolist(), strict=True)
+            for row, value in zip(listed.what.tolist(), listed.score.tolist(), strict=True)
         ]
 
     def popularity(self) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ from discreet.engines.spark import tasks
 from discreet.engines.spark.events import spark_events
 from discreet.engines.spark.ratings import SparkRatings, spark_ratings
 from discreet.errors import require_count
+from discreet.release.ranking import BEST, Ranking
 from discreet.release.release import Release
 
 if TYPE_CHECKING:
@@ -21,15 +22,16 @@ def recommend(
     n: int = 10,
     *,
     columns: Mapping[str, str] | None = None,
-    exclude_rated: bool = True,
+    ranking: Ranking = BEST,
 ) -> DataFrame:
-    """The n best items for everybody in the table: DataFrame user, item, rank, score.
+    """The n items for everybody in the table that rank first: DataFrame user, item, rank, score.
 
     Each person is folded in where their ratings are, and their vector is forgotten there. Write
     the result as you like: `recommend(release, frame).write.parquet("lists")`. For a release of
     events the DataFrame has user and item.
     """
     require_count("n", n)
+    ranking.check()
     if not isinstance(ratings, SparkRatings) and release.events:
         ratings = spark_events(ratings, columns)
     elif not isinstance(ratings, SparkRatings):
@@ -39,6 +41,6 @@ def recommend(
     user = dict(ratings.frame.dtypes)["user"]
     item = "bigint" if release.item_ids.are_integers else "string"
     return ratings.frame.repartition(ratings.partitions, "user").mapInArrow(
-        tasks.lists(lambda: sent.value, n, exclude_rated, ratings.read),
+        tasks.lists(lambda: sent.value, n, ranking, ratings.read),
         f"user {user}, item {item}, rank bigint, score double",
     )

@@ -20,6 +20,7 @@ from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DiscreetError
 from discreet.kernels.threads import limit_threads
+from discreet.release.ranking import Ranking
 from discreet.release.release import Release
 from discreet.release.scoring import Own
 
@@ -79,7 +80,7 @@ def sums(
     return run
 
 
-def lists(release: Callable[[], Release], n: int, exclude_rated: bool, read: Read) -> Task:
+def lists(release: Callable[[], Release], n: int, ranking: Ranking, read: Read) -> Task:
     """A task that recommends to the people of a part; their vectors are forgotten with it."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -88,9 +89,8 @@ def lists(release: Callable[[], Release], n: int, exclude_rated: bool, read: Rea
         if data is None:
             return
         order = data.with_items(shown.item_ids).by_user
-        found = shown.recommend_rows(
-            Own(order.ptr, order.cols, order.values), n, exclude_rated=exclude_rated
-        )
+        own = Own(order.ptr, order.cols, order.values)
+        found = shown.recommend_rows(own, n, ranking)
         yield _batch(
             user=_texts_or_integers(data.users.take(found["person"].to_numpy())),
             item=_texts_or_integers(found["item"]),
