@@ -28,9 +28,10 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import Plan
+from discreet.schemes.chorus.plan import PROBE, Plan
 from discreet.schemes.chorus.rounds import prepare_rounds
-from discreet.schemes.chorus.scheme import PROBE, Chorus
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.chorus.values import Liking
 from discreet.schemes.votes import LevelsOf
 
 AT_ONCE = 5_000
@@ -127,8 +128,9 @@ class ChorusRuns:
         budget.probe(self.plan.probe)
         budget.tallies(self.plan.tallies)
         flat = np.full(len(table.items), table.scale.middle)
+        values, part = Liking(flat, table.scale.span / 4), self.plan.liking_part
         rounds = prepare_rounds(
-            table, flat, self.plan, budget, neighbours=self.scheme.neighbours, run=run
+            table, values, part, budget, neighbours=self.scheme.neighbours, run=run
         )
         fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * GRID)
         for k, mu in enumerate(rounds.mus):

@@ -22,11 +22,17 @@ from discreet.release.release import Release
 
 BLOCK = 1 << 21
 """How many scores are held at once: 16 MB, however many people there are."""
+TIE = 1e-6
+"""What the most popular item has more than one that nobody has: it decides between equal scores."""
 
 
 @dataclass(frozen=True, eq=False)
 class ListModel:
-    """Recommends by a score of every item that follows from somebody's own records."""
+    """Recommends by a score of every item that follows from somebody's own records.
+
+    Equal scores go by popularity: so do all where somebody has no records yet. Not so where scores
+    are read from a release, beside which nothing exact has a place.
+    """
 
     ratings: Ratings = field(repr=False)
     """The training table over the catalogue: secret."""
@@ -44,11 +50,12 @@ class ListModel:
         own = self.ratings.by_user.take(known.rows(ids))
         best = np.full((len(ids), min(require_count("n", n), count)), -1, dtype=np.int32)
         score = np.empty(best.shape)
+        popular = self._popularity()
         step = max(1, BLOCK // max(1, count))
         for lo in range(0, len(ids), step):
             hi = min(lo + step, len(ids))
             block = own.take(np.arange(lo, hi))
-            scores = np.ascontiguousarray(self.score(block), dtype=np.float64)
+            scores = np.ascontiguousarray(self.score(block) + popular, dtype=np.float64)
             rated = block.ptr if exclude_rated else np.zeros_like(block.ptr)
             best_items(count, scores, rated, block.cols, best[lo:hi], score[lo:hi])
         who, place = np.nonzero(best >= 0)
@@ -60,6 +67,13 @@ class ListModel:
                 "score": score[who, place],
             }
         )
+
+    def _popularity(self) -> Array:
+        """Far less than any difference of scores: what decides between equal ones."""
+        counts = np.bincount(self.ratings.item, minlength=len(self.ratings.items))
+        if self.release is not None:
+            return np.zeros(len(counts))
+        return np.asarray(TIE * counts / max(1, counts.max(initial=0)))
 
 
 def chosen(table: Ratings) -> CSR:
