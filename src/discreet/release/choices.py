@@ -198,8 +198,6 @@ def _trust(model: ChoiceModel, sums: Floats, squares: Floats, n: Floats) -> NDAr
     average where somebody does not care for them, with a known variance, and grows with how much
     they do. What chance may show is taken off: without evidence, popularity is the better guide.
     """
-    if model.evidence <= 0:
-        return np.zeros(len(n))
     shown = (np.einsum("pk,pk->p", sums, sums) - squares) / (2 * model.lift)
     known = n * (n - 1) * model.evidence / 2
     taste = TASTE * TASTE_PRECISION + shown - TASTE_DEVIATIONS * np.sqrt(known)
