@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
@@ -89,6 +90,15 @@ def whole_share() -> list[Change]:
 def free_probe() -> list[Change]:
     """The rounds and tallies are paid as if the counts had cost nothing."""
     return [(Plan, "share", property(lambda self: 1.0 - self.tallies))]
+
+
+def one_share_twice() -> list[Change]:
+    """Rounds of liking and of choosing each spend what both may."""
+
+    def whole(own: Any) -> property:
+        return property(lambda self: own.fget(self)._replace(of_rounds=Fraction(1)))
+
+    return [(Plan, name, whole(vars(Plan)[name])) for name in ("liking_part", "choosing_part")]
 
 
 def exact_probe() -> list[Change]:

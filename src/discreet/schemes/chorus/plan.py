@@ -20,11 +20,15 @@ LEAST_BEYOND = 0.375
 20."""
 TALLIES = 0.35
 """The tallies' share, where the number of factors is given."""
-CHOOSING = 0.3
+CHOOSING = 0.45
 """The share of the rounds' mu^2 that is for choosing, where they are for both."""
+CHOICE_TALLIES = 0.25
+"""The tallies' share, where the rounds are for lists alone."""
 CHOICE_ROUNDS = 6
-LEAST_CHOICE_FACTORS, MOST_CHOICE_FACTORS = 3, 64
-"""Fewer directions of choice than the first are not worth a budget; more are slow."""
+"""Rounds of choosing, the last with twice the mu^2 of another."""
+LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 7, 64
+"""Fewer directions of choice are not worth their budget, for lists alone and beside ratings, whose
+tallies they cost something; more are slow."""
 _SQUARES = 5.0
 """The variance of a Laplace number's square, over that of the number squared: 24/2^2 - 1."""
 
@@ -105,17 +109,18 @@ def found_plan(budget: Budget, neighbours: Neighbours, choosing: float) -> Plan:
         active = beyond >= LEAST_BEYOND * (up_to_few + beyond) > 0
     else:
         paid = of_items
-    alone = plan_for(q if active else 0.0, paid)
+    plan = plan_for(q if active else 0.0, paid)
     if choosing == 0:
-        return alone
-    # What liking has beside choosing: a smaller mu, and so a smaller signal.
-    plan = plan_for(math.sqrt(1 - choosing) * q if active else 0.0, paid)
-    if plan.factors == 0:
-        plan, choosing = plan._replace(tallies=(1 - paid) * tallies_share(q)), 1.0
-    d = choice_factors(counts, noise, budget, plan.share, choosing)
-    if d < LEAST_CHOICE_FACTORS:
-        return alone
-    return plan._replace(choice_factors=d, choice_rounds=CHOICE_ROUNDS, choosing=choosing)
+        return plan
+    beside, least = plan, LEAST_BESIDE
+    if choosing == 1:
+        beside, least = plan._replace(tallies=(1 - paid) * CHOICE_TALLIES), LEAST_CHOICE_FACTORS
+    elif plan.factors == 0:
+        beside, choosing = plan._replace(tallies=(1 - paid) * tallies_share(q)), 1.0
+    d = choice_factors(counts, noise, budget, beside.share, choosing)
+    if d < least:
+        return plan
+    return beside._replace(choice_factors=d, choice_rounds=CHOICE_ROUNDS, choosing=choosing)
 
 
 def choice_factors(
