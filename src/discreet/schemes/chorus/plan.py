@@ -22,11 +22,12 @@ TALLIES = 0.35
 """The tallies' share, where the number of factors is given."""
 CHOOSING = 0.45
 """The share of the rounds' mu^2 that is for choosing, where they are for both."""
-CHOICE_TALLIES = 0.25
-"""The tallies' share, where the rounds are for lists alone."""
+CHOICE_TALLIES, BESIDE_TALLIES = 0.15, 0.6
+"""The tallies' share of what the probe leaves, where rounds are for choosing alone: because lists
+are all that is asked for, or because liking has none."""
 CHOICE_ROUNDS = 6
 """Rounds of choosing, the last with twice the mu^2 of another."""
-LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 7, 64
+LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 7, 96
 """Fewer directions of choice are not worth their budget, for lists alone and beside ratings, whose
 tallies they cost something; more are slow."""
 _SQUARES = 5.0
@@ -116,7 +117,7 @@ def found_plan(budget: Budget, neighbours: Neighbours, choosing: float) -> Plan:
     if choosing == 1:
         beside, least = plan._replace(tallies=(1 - paid) * CHOICE_TALLIES), LEAST_CHOICE_FACTORS
     elif plan.factors == 0:
-        beside, choosing = plan._replace(tallies=(1 - paid) * tallies_share(q)), 1.0
+        beside, choosing = plan._replace(tallies=(1 - paid) * BESIDE_TALLIES), 1.0
     d = choice_factors(counts, noise, budget, beside.share, choosing)
     if d < least:
         return plan
@@ -131,6 +132,8 @@ def choice_factors(
     (mu^2 sum c^2 / sqrt(m))^(1/3)/2 for m items of counts c in the rounds' weights, and mu what
     choosing gets of the rounds' share.
     """
+    if budget.mu == 0:
+        return 0  # a delta that buys nothing
     mu = budget.rounds(share) * math.sqrt(choosing)
     per_vote, _ = budget.typical_weights(share)
     shown: float = (mu * per_vote) ** 2 * squares(counts, noise) / math.sqrt(max(len(counts), 1))
@@ -160,10 +163,6 @@ def plan_for(q: float, paid: float) -> Plan:
     """
     if q < 45:
         return Plan(paid, 1 - paid, 0, 0)
+    share = min(max(0.5 * (50 / q) ** (1 / 3), 0.1), 0.6)
     d = int(min(max(round(0.6 * math.sqrt(q) - 1), 1), 32))
-    return Plan(paid, (1 - paid) * tallies_share(q), d, 8 if q >= 300 else 6)
-
-
-def tallies_share(q: float) -> float:
-    """What tallies get of what the probe leaves, where there are rounds."""
-    return float(min(max(0.5 * (50 / max(q, 1.0)) ** (1 / 3), 0.1), 0.6))
+    return Plan(paid, (1 - paid) * share, d, 8 if q >= 300 else 6)
