@@ -14,7 +14,7 @@ from discreet.data import column_use, flags
 from discreet.release import own_mean, scoring
 from discreet.schemes import counts, design, effects, standardise, votes
 from discreet.schemes.chorus import budget, directions, rounds, scheme, weighing
-from discreet.schemes.chorus.budget import Plan
+from discreet.schemes.chorus.plan import Plan
 from discreet.schemes.pmf import als, gradient, pmf
 
 KINDS = {

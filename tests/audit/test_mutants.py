@@ -19,8 +19,9 @@ from discreet.privacy.fixedpoint import ONE_VOTE, SUM_GRID
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.rounds import CLIP, prepare_rounds
+from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.chorus.values import Liking, choosing
 from discreet.schemes.tally import Tally
 from tests.schemes import test_tally
 
@@ -130,10 +131,15 @@ def rounds_leave_room_for_cut_off_products() -> None:
     spec = chorus.PrivacySpec.column()
     run = Run(Randomness(0))
     budget = scheme.budget(table, spec, spec.levels, run)
-    flat = np.full(3, 3.0)
-    for neighbours, moved in ((Neighbours.ADD_REMOVE, CLIP), (Neighbours.REPLACE, 2 * CLIP)):
-        plan = chorus.plan_of(scheme, 2)
-        rounds = prepare_rounds(table, flat, plan, budget, neighbours=neighbours, run=run)
+    part = chorus.plan_of(scheme, 2).liking_part
+    liking = Liking(np.full(3, 3.0), 1.0)
+    for values, neighbours, moved in (
+        (liking, Neighbours.ADD_REMOVE, 0.55),
+        (liking, Neighbours.REPLACE, 1.1),
+        (choosing(table), Neighbours.ADD_REMOVE, 1.0),
+        (choosing(table), Neighbours.REPLACE, 0.8),
+    ):
+        rounds = prepare_rounds(table, values, part, budget, neighbours=neighbours, run=run)
         rho = 2 * np.sqrt(3 * 2) / SUM_GRID
         assert rounds.deviation(0.5) * 0.5 / SUM_GRID >= (moved + rho) * (1 - 1e-12)
 

@@ -31,7 +31,8 @@ PROVEN = [
         *paper.games(), *tally.games(), *tally.games(unit="person"), tally.replaced_game(1.0),
         tally.searched_game(), *events.every_game(), *chorus.games(),
         *chorus.games(unit="person"), chorus.shared_game(),
-        chorus.replaced_game(1.0, 0.1), chorus.published_game(), *over_time.games()[:3],
+        chorus.replaced_game(1.0, 0.1), chorus.published_game(), *chorus.choice_games(),
+        *over_time.games()[:3],
         *replays.games(),
     )
     if game.proven
@@ -113,12 +114,16 @@ PERSON = ["person below t", "person at t"]
         (Tally(personalisation="sample"), THREE + QUIET),
         (Tally(unit="person"), PERSON + QUIET),
         (Tally(neighbours=Neighbours.REPLACE), ["value replaced, at t", *QUIET]),
-        (Chorus(delta=1e-3, factors=2), ROUNDS + HALF),
+        (Chorus(delta=1e-3, factors=2, purpose="ratings"), ROUNDS + HALF),
+        (Chorus(delta=1e-3, factors=2), [f"{case}, liking and choices" for case in ROUNDS] + HALF),
         (
-            Chorus(delta=1e-3, unit="person"),
-            ["person below t, d = 1", "person at t, d = 2", *HALF],
+            Chorus(delta=1e-3, unit="person", purpose="lists"),
+            ["person below t, d = 1, choices", "person at t, d = 2, choices", *HALF],
         ),
-        (Chorus(delta=1e-3, neighbours=Neighbours.REPLACE), ["value replaced, at t", *HALF]),
+        (
+            Chorus(delta=1e-3, neighbours=Neighbours.REPLACE),
+            ["value replaced, at t, purpose both", *HALF],
+        ),
         (PDPPMF(gamma=1.0, factors=2), ["record below t, U trained", "record at t, U trained"]),
         (PMF(factors=2), ["one record of many, through fit"]),
     ],
@@ -152,6 +157,17 @@ def test_a_certificate_of_events_names_what_is_audited(
     assert [game.case for game in games] == expected
     assert all("events" in game.variant for game in games)
     assert max(game.claimed or 0 for game in games) == 2.0
+
+
+@pytest.mark.parametrize("unit", ["rating", "person"])
+def test_a_certificate_of_chosen_events_names_what_is_audited(unit: str, small: Ratings) -> None:
+    scheme = Chorus(delta=1e-3, factors=2, unit=unit)
+    certificate = scheme.fit(as_events(small), SPEC, seed=1).release.certificate
+    games = suite.games_for(certificate)
+    what = "person" if unit == "person" else "event"
+    assert [game.case for game in games] == [f"{what} at t, d = 2, choices", *HALF]
+    for game in games:
+        assert isinstance(game.play, chorus.ChorusRuns) == (not game.control)
 
 
 def test_several_publications_are_audited_together(small: Ratings, tmp_path: Path) -> None:

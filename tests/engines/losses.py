@@ -10,8 +10,10 @@ from discreet.privacy.accounting import gaussian_epsilon
 from discreet.privacy.fixedpoint import GRID, ONE_VOTE
 from discreet.privacy.noise import Randomness
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import PersonBudget, Plan
+from discreet.schemes.chorus.budget import PersonBudget
+from discreet.schemes.chorus.plan import Plan
 from discreet.schemes.chorus.rounds import prepare_rounds
+from discreet.schemes.chorus.values import Liking
 from discreet.schemes.votes import PERSON_VOTES, exact_votes
 
 T, DELTA = 1.0, 1e-6
@@ -48,13 +50,13 @@ def chorus_loss(sources: Any) -> float:
     """epsilon at delta: mu of tallies and all rounds together, from exact sums and deviations."""
     scheme = dc.Chorus(items=catalogue(), unit="person", threshold=T, delta=DELTA)
     plan, z = Plan(0.0, 0.35, 1, 2), np.full((2, 1), float(GRID))
-    flat = np.full(2, 3.0)
+    flat = Liking(np.full(2, 3.0), 1.0)
     votes, sums = [], []
     for source in sources:
         budget = scheme.budget(source, SPEC, SPEC.levels, ALONE)
         assert isinstance(budget, PersonBudget)
         rounds = prepare_rounds(
-            source, flat, plan, budget, neighbours=dc.Neighbours.ADD_REMOVE, run=ALONE
+            source, flat, plan.liking_part, budget, neighbours=dc.Neighbours.ADD_REMOVE, run=ALONE
         )
         votes.append(budget.exact)
         sums.append(rounds.exact_sums(z))

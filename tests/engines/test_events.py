@@ -65,6 +65,8 @@ def table(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         Tally(items=CATALOGUE),
         Tally(items=CATALOGUE, unit="person"),
         Tally(items=CATALOGUE, personalisation="sample"),
+        Chorus(items=CATALOGUE, delta=1e-6, factors=2, rounds=2),
+        Chorus(items=CATALOGUE, delta=1e-6, factors=2, rounds=2, unit="person"),
     ],
 )
 def test_parts_on_disk_give_the_release_of_the_table_in_memory(
@@ -83,9 +85,8 @@ def test_what_a_fit_refuses_an_engine_refuses(table: Path) -> None:
     with open_stream(table, rules=EventRules()) as stream:
         with pytest.raises(ParameterError, match="use add/remove"):
             fit_release(Tally(neighbours=Neighbours.REPLACE), stream, SPEC)
-        if not Chorus.about.events:
-            with pytest.raises(DataError, match="events go with"):
-                fit_release(Chorus(delta=1e-6), stream, SPEC)
+        with pytest.raises(ParameterError, match="events have no ratings"):
+            fit_release(Chorus(delta=1e-6, purpose="ratings"), stream, SPEC)
     with (
         pytest.raises(DataError, match=r"weight is missing at row .* within one part"),
         open_stream(table, rules=EventRules(Quantity(3))) as stream,

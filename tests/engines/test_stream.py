@@ -32,6 +32,10 @@ def same(one: Release, other: Release) -> None:
     assert (one.tallies.against == other.tallies.against).all()
     assert (one.tallies.in_favour == other.tallies.in_favour).all()
     assert one.certificate == other.certificate
+    assert (one.choices is None) == (other.choices is None)
+    if one.choices is not None and other.choices is not None:
+        assert (one.choices.columns == other.choices.columns).all()
+        assert (one.choices.reliability == other.choices.reliability).all()
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +53,7 @@ def table(club: Club, tmp_path_factory: pytest.TempPathFactory) -> Path:
         Tally(unit="person"),
         Tally(neighbours=Neighbours.REPLACE),
         Chorus(delta=1e-6, factors=3),
+        Chorus(delta=1e-6, factors=3, purpose="lists"),
         Chorus(delta=1e-6, factors=3, unit="person"),
         Chorus(delta=1e-6, factors=2, neighbours=Neighbours.REPLACE),
     ],

@@ -14,6 +14,7 @@ from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.publish import publish
 from discreet.readers.club import Club
 from discreet.release.release import Release
+from discreet.schemes.chorus.plan import CHOOSING
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.votes import count_votes
 from tests.publishing.ledgers import ITEMS, no_noise, put
@@ -32,7 +33,9 @@ def test_chorus_spends_a_part_of_epsilon_and_delta_in_each_of_its_publications(
         np.testing.assert_allclose(spends.delta, times / 4 * 1e-4)
     assert (spends.epsilon <= levels).all()
     assert certificate.delta == 1e-4
-    assert certificate.parameters == {"publications": 4, "delta": 1e-4}
+    assert certificate.parameters == {
+        "purpose": "both", "choosing": CHOOSING, "publications": 4, "delta": 1e-4,
+    }  # fmt: skip
     assert certificate.theorem.name == "incremental"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,16 +18,19 @@ from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
 from discreet.readers.club import Club
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import Plan
-from discreet.schemes.chorus.directions import first_directions
-from discreet.schemes.chorus.rounds import CLIP, NoisyRounds, prepare_rounds
-from discreet.schemes.chorus.scheme import ACTIVITY, PROBE, Chorus
+from discreet.schemes.chorus.directions import first_directions, known_columns
+from discreet.schemes.chorus.plan import ACTIVITY, CHOOSING, PROBE, PURPOSES, Plan
+from discreet.schemes.chorus.rounds import NoisyRounds, prepare_rounds
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.chorus.values import CHOICE, CLIP, Liking
 from discreet.schemes.chorus.weighing import PERSON_NORM
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import PERSON_VOTES, count_votes
 from tests.conftest import random_ratings
 
 Kernel = Callable[[Any, Any, Any], Any]
+LIKED, CHOSEN = (-CLIP, CLIP), (0.0, CHOICE)
+"""What a record of weight 1 may say in a round of liking, and of choosing."""
 
 
 def production(a: Any, z: Any, items: Any) -> Any:
@@ -59,22 +62,21 @@ def change(kernel: Kernel, a: Any, z: Any, items: Any) -> float:
     return float(np.linalg.norm(moved) / (abs(int(a[0])) / GRID + rho))
 
 
-def climb(kernel: Kernel, seed: int, *, duplicates: bool = False) -> float:
+def climb(
+    kernel: Kernel, seed: int, *, duplicates: bool = False, within: tuple[float, float] = LIKED
+) -> float:
     """The largest change found by random starts and hill-climbing over sizes, weights, vectors."""
+    least, most = (GRID * x for x in within)
     rng = np.random.default_rng(seed)
     best = 0.0
     for _ in range(12):
         n, d = int(rng.integers(1, 40)), int(rng.integers(1, 4))
         rows = max(1, n // 2) if duplicates else n
-        a, z, items = _start(rng, n, d, rows)
+        a, z, items = _start(rng, n, d, rows, within)
         value = change(kernel, a, z, items)
         for step in range(250):
             size = 0.5 * 0.98**step
-            b = np.clip(
-                a + size * rng.normal(size=n) * CLIP * GRID,
-                -CLIP * GRID,
-                CLIP * GRID,
-            )
+            b = np.clip(a + size * rng.normal(size=n) * most, least, most)
             b = np.where(np.abs(b) < 100, 100, b).astype(np.int32)
             y = _in_ball(z / GRID + size * rng.normal(size=z.shape))
             found = change(kernel, b, y, items)
@@ -84,8 +86,10 @@ def climb(kernel: Kernel, seed: int, *, duplicates: bool = False) -> float:
     return best
 
 
-def _start(rng: np.random.Generator, n: int, d: int, rows: int) -> tuple[Any, Any, Any]:
-    a = (rng.choice([-1, 1], n) * CLIP * GRID).astype(np.int32)
+def _start(
+    rng: np.random.Generator, n: int, d: int, rows: int, within: tuple[float, float]
+) -> tuple[Any, Any, Any]:
+    a = (rng.choice(within, n) * GRID).astype(np.int32)
     items = np.sort(rng.integers(0, rows, n)) if rows < n else np.arange(n)
     return a, _in_ball(rng.normal(size=(rows, d))), items.astype(np.int32)
 
@@ -94,24 +98,53 @@ def _in_ball(z: Any) -> Any:
     return np.trunc(z / np.maximum(1, np.linalg.norm(z, axis=1))[:, None] * GRID)
 
 
-def test_no_record_moves_the_sums_by_more_than_its_size_and_some_nearly_do() -> None:
-    found = max(climb(production, seed) for seed in range(4))
+@pytest.mark.parametrize("within", [LIKED, CHOSEN])
+def test_no_record_moves_the_sums_by_more_than_its_size_and_some_nearly_do(
+    within: tuple[float, float],
+) -> None:
+    found = max(climb(production, seed, within=within) for seed in range(4))
     assert found <= 1.0
     assert found >= 0.99
 
 
-def test_the_same_search_catches_a_user_vector_without_its_own_size() -> None:
-    assert max(climb(without_h, seed) for seed in range(2)) > 1.05
+@pytest.mark.parametrize("within", [LIKED, CHOSEN])
+def test_the_same_search_catches_a_user_vector_without_its_own_size(
+    within: tuple[float, float],
+) -> None:
+    assert max(climb(without_h, seed, within=within) for seed in range(2)) > 1.05
 
 
 def test_the_same_search_catches_duplicate_pairs() -> None:
     assert max(climb(production, seed, duplicates=True) for seed in range(3)) > 1.05
 
 
-def spend(scheme: Chorus, ratings: Ratings, spec: PrivacySpec, monkeypatch: Any) -> tuple[Any, Any]:
+class Spent(NamedTuple):
     """The scales of all noise that a fit draws: Laplace in votes, Gaussian in sums."""
+
+    laplace: Any
+    gauss: Any
+    """Of rounds, after those of a person's votes."""
+    moved: Any
+    """How far a record of weight 1 moves each round."""
+
+    @property
+    def mus(self) -> Any:
+        """Of every round, but for a hair that rho takes."""
+        return self.moved / self.gauss[len(self.gauss) - len(self.moved) :]
+
+
+def spend(scheme: Chorus, ratings: Ratings, spec: PrivacySpec, monkeypatch: Any) -> Spent:
+    """Fit, and tell what was spent."""
     laplace: list[float] = []
     gauss: list[float] = []
+    moved: list[float] = []
+    plain_sums = NoisyRounds.noisy_sums
+
+    def noisy_sums(self: NoisyRounds, z: Any, mu: float) -> Any:
+        moved.append(self.values.moved(self.neighbours))
+        return plain_sums(self, z, mu)
+
+    monkeypatch.setattr(NoisyRounds, "noisy_sums", noisy_sums)
     plain_laplace, plain_gauss = Randomness.add_laplace, Randomness.add_gaussian
 
     def add_laplace(self: Any, sums: Any, scale: float, **more: Any) -> Any:
@@ -126,32 +159,38 @@ def spend(scheme: Chorus, ratings: Ratings, spec: PrivacySpec, monkeypatch: Any)
     monkeypatch.setattr(Randomness, "add_gaussian", add_gaussian)
     scheme.fit(ratings, spec, seed=1)
     monkeypatch.undo()
-    return np.array(laplace), np.array(gauss)
+    return Spent(np.array(laplace), np.array(gauss), np.array(moved))
 
 
+@pytest.mark.parametrize("purpose", list(PURPOSES))
 @pytest.mark.parametrize("factors", [4, "auto"])
 def test_probe_tallies_and_rounds_together_spend_epsilon_and_no_more(
-    factors: Any, club: Club, monkeypatch: pytest.MonkeyPatch
+    factors: Any, purpose: str, club: Club, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec, delta = PrivacySpec.uniform(4.0), 1e-6
-    scheme = Chorus(delta=delta, factors=factors, items=club.items)
-    laplace, gauss = spend(scheme, club.ratings, spec, monkeypatch)
-    pure = float((1 / laplace).sum())  # a whole vote costs 1/scale in each
-    assert len(gauss) > 1
+    scheme = Chorus(delta=delta, factors=factors, items=club.items, purpose=purpose)
+    spent = spend(scheme, club.ratings, spec, monkeypatch)
+    pure = float((1 / spent.laplace).sum())  # a whole vote costs 1/scale in each
+    said = {"ratings": {CLIP}, "lists": {CHOICE}, "both": {CLIP, CHOICE}}
+    assert set(spent.moved) == said[purpose]
     if factors == "auto":
-        assert 1 / laplace[:2] == pytest.approx([(PROBE - ACTIVITY) * 4.0, ACTIVITY * 4.0])
-    mu = float(np.sqrt(((CLIP / gauss) ** 2).sum()))
+        probe = [(PROBE - ACTIVITY) * 4.0, ACTIVITY * 4.0][: 1 if purpose == "lists" else 2]
+        assert 1 / spent.laplace[: len(probe)] == pytest.approx(probe)
+    mu = float(np.sqrt((spent.mus**2).sum()))
     assert mu <= gaussian_mu(4.0 - pure, delta)
     assert mu == pytest.approx(gaussian_mu(4.0 - pure, delta), rel=1e-4)
+    if purpose == "both":
+        of_choosing = (spent.mus[spent.moved == CHOICE] ** 2).sum() / mu**2
+        assert of_choosing == pytest.approx(CHOOSING, rel=1e-4)
 
 
 def test_where_factors_would_not_pay_the_rest_goes_to_the_tallies(
     small: Ratings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    laplace, gauss = spend(Chorus(delta=1e-6), small, PrivacySpec.uniform(0.5), monkeypatch)
-    assert len(gauss) == 0
+    spent = spend(Chorus(delta=1e-6), small, PrivacySpec.uniform(0.5), monkeypatch)
+    assert len(spent.gauss) == 0
     shares = np.array([PROBE - ACTIVITY, ACTIVITY, 1 - PROBE])
-    np.testing.assert_allclose(1 / laplace, shares * 0.5)
+    np.testing.assert_allclose(1 / spent.laplace, shares * 0.5)
 
 
 def test_factors_lower_the_error_where_there_are_votes_enough(club: Club) -> None:
@@ -244,14 +283,16 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
         noisy = np.stack([tallies.against, tallies.in_favour])
         loss = (np.abs(noisy - votes[1]) - np.abs(noisy - votes[0])).sum() * 0.35 * t / ONE_VOTE
         _, features, effects = scheme.estimate_items(tallies, data, spec, run)
-        base = effects.mean + effects.item_effects
+        values = Liking(effects.mean + effects.item_effects, data.scale.span / 4)
+        part = plan.liking_part
         rounds = overhear(
             *(
-                prepare_rounds(d, base, plan, b, neighbours=scheme.neighbours, run=run)
+                prepare_rounds(d, values, part, b, neighbours=scheme.neighbours, run=run)
                 for d, b in zip((data, rest), budgets, strict=True)
             )
         )
-        start = first_directions(effects, features, plan.factors, run.randomness.training)
+        known = known_columns([effects.item_effects], features, effects.counts)
+        start = first_directions(known, effects.counts, part.factors, run.randomness.training)
         rounds.run(start, effects.counts)
         losses.append(loss + sum(rounds.losses))
     return np.array(losses)
@@ -299,7 +340,8 @@ def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: f
     omega = gaussian_weights(levels, t, 1e-6)
     weights = share_among_own(ratings, omega, PERSON_NORM, norm=2)
     z = _in_ball(np.random.default_rng(0).normal(size=(len(ratings.items), 3)))
-    a = np.trunc(weights / (PERSON_NORM * GRID) * CLIP * GRID).astype(np.int32)  # worst residuals
+    # The worst residuals, and the largest choices.
+    said = {X: np.trunc(weights / PERSON_NORM * X).astype(np.int32) for X in (CLIP, CHOICE)}
     for person in range(len(ratings.users)):
         own = ratings.user == person
         if not own.any():
@@ -311,18 +353,20 @@ def test_a_whole_person_moves_tallies_and_sums_by_no_more_than_their_weight(t: f
         rest = count_votes(without_person(ratings, person), weights[~own])
         assert np.linalg.norm(one - rest) <= PERSON_NORM * GRID * weight
         assert np.linalg.norm(one.sum(axis=0) - rest.sum(axis=0)) <= PERSON_NORM * GRID * weight
-        block = production(a[own], z, ratings.item[own])
-        assert np.linalg.norm(block) <= CLIP * weight
+        for X, a in said.items():
+            block = production(a[own], z, ratings.item[own])
+            assert np.linalg.norm(block) <= X * weight
 
 
+@pytest.mark.parametrize("purpose", list(PURPOSES))
 def test_a_person_s_probe_tallies_and_rounds_share_one_gaussian_budget(
-    club: Club, monkeypatch: pytest.MonkeyPatch
+    purpose: str, club: Club, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scheme = Chorus(delta=1e-6, items=club.items, unit="person", factors=3)
-    laplace, gauss = spend(scheme, club.ratings, PrivacySpec.uniform(3.0), monkeypatch)
-    assert len(laplace) == 0
-    votes = PERSON_NORM / (gauss[0] * SUM_GRID / ONE_VOTE)  # the first noise is the tallies'
-    mu = float(np.sqrt(votes**2 + ((CLIP / gauss[1:]) ** 2).sum()))
+    scheme = Chorus(delta=1e-6, items=club.items, unit="person", factors=3, purpose=purpose)
+    spent = spend(scheme, club.ratings, PrivacySpec.uniform(3.0), monkeypatch)
+    assert len(spent.laplace) == 0
+    votes = PERSON_NORM / (spent.gauss[0] * SUM_GRID / ONE_VOTE)  # the first noise is the tallies'
+    mu = float(np.sqrt(votes**2 + (spent.mus**2).sum()))
     assert mu <= gaussian_mu(3.0, 1e-6)
     assert mu == pytest.approx(gaussian_mu(3.0, 1e-6), rel=1e-4)
 

@@ -6,7 +6,14 @@ from numpy.typing import NDArray
 
 from discreet.privacy.fixedpoint import GRID
 from discreet.schemes.chorus import directions
-from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
+from discreet.schemes.chorus.directions import (
+    CHOICE_MEMORY,
+    LIKING_MEMORY,
+    DirectionEstimator,
+    Heard,
+    Memory,
+    within_the_ball,
+)
 
 Array = NDArray[np.float64]
 SPREAD = np.array([[1.0, 0.3, 0.0], [0.3, 0.4, 0.1], [0.0, 0.1, 0.05]])
@@ -89,9 +96,9 @@ def rounds(items: int, factors: int, count: int) -> tuple[Array, list[tuple[Arra
     return counts, heard
 
 
-def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+def plain_directions(counts: Array, heard: list[tuple[Array, Array]], memory: Memory) -> Heard:
     """What the last rounds show, with a row for every item at each step."""
-    last = heard[-directions.MEMORY :]
+    last = heard[-memory.rounds :]
     seen, fed = counts > 0.5, last[-1][1]
     c, d = counts[seen], fed.shape[1]
     Y = np.hstack([sums[seen] / (SIGMA * c[:, None]) for sums, _ in last])
@@ -107,7 +114,7 @@ def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[A
         m[j] = g + gain @ (y - g)
         doubt += c[j] / c.sum() * (Omega - gain @ Omega)
     beta, mean = SIGMA * m[:, -d:], c @ m / c.sum()
-    fade = np.repeat(directions.FADE ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
+    fade = np.repeat(memory.fade ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
     faded = (m - mean) * fade
     values, Q = np.linalg.eigh((faded * c[:, None]).T @ faded / c.sum())
     axes = fade[:, None] * Q[:, ::-1][:, :d] / np.sqrt(values[::-1][:d])
@@ -119,49 +126,61 @@ def plain_directions(counts: Array, heard: list[tuple[Array, Array]]) -> tuple[A
     true = 1 / (1 + np.diag(P.T @ error @ P))
     everybody = np.tile((g - mean) @ axes @ P, (len(counts), 1))
     everybody[seen] = z @ P
-    return everybody, directions.FIRST_SIZE * true * values / values[0]
+    return Heard(everybody, values, true)
 
 
+@pytest.mark.parametrize("memory", [LIKING_MEMORY, CHOICE_MEMORY])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
 def test_sums_over_items_conclude_what_every_item_would(
-    count: int, monkeypatch: pytest.MonkeyPatch
+    count: int, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(directions, "NOISE_BINS", 1000)
     counts, heard = rounds(120, 2, count)
     assert (counts < 0.5).any()
-    estimator = DirectionEstimator(counts, 2, CLIP, WEIGHT_RATIO)
+    estimator = DirectionEstimator(counts, 2, CLIP, WEIGHT_RATIO, memory)
     for sums, fed in heard:
         found = estimator.update(sums, SIGMA, fed)
-    z, sizes = plain_directions(counts, heard)
-    signs = np.sign((found.z * z).sum(axis=0))  # of a direction nothing says which end is which
-    np.testing.assert_allclose(found.z * signs, z, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(found.sizes, sizes, rtol=1e-8)
+    plain = plain_directions(counts, heard, memory)
+    signs = np.sign((found.z * plain.z).sum(axis=0))  # nothing says which end of it is which
+    np.testing.assert_allclose(found.z * signs, plain.z, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.values, plain.values, rtol=1e-8)
+    np.testing.assert_allclose(found.true, plain.true, rtol=1e-8)
+    sizes = directions.FIRST_SIZE * plain.true * plain.values / plain.values[0]
+    np.testing.assert_allclose(found.directions.sizes, sizes, rtol=1e-8)
 
 
 def test_nobody_heard_shows_nothing() -> None:
-    found = DirectionEstimator(np.zeros(7), 2, CLIP, WEIGHT_RATIO).update(
+    found = DirectionEstimator(np.zeros(7), 2, CLIP, WEIGHT_RATIO, LIKING_MEMORY).update(
         np.ones((7, 2)), 1.0, np.ones((7, 2))
     )
     assert not found.z.any()
-    assert not found.sizes.any()
+    assert not found.directions.sizes.any()
+
+
+def estimator(counts: Array) -> DirectionEstimator:
+    return DirectionEstimator(counts, 3, CLIP, WEIGHT_RATIO, LIKING_MEMORY)
+
+
+def test_weak_directions_are_fed_in_louder_as_far_as_they_are_signal() -> None:
+    heard = Heard(np.ones((2, 4)), np.array([16.0, 1.0, 1.0, 0.0]), np.array([1.0, 1.0, 0.0, 1.0]))
+    quietest = directions.LEAST_VALUE**-directions.EVENED
+    np.testing.assert_allclose(heard.evened[0], [1.0, 2.0, 1.0, quietest])
 
 
 def test_a_direction_fed_in_twice_counts_once() -> None:
     counts, [(sums, fed)] = rounds(300, 3, 1)
     fed[:, 2] = fed[:, 1]
-    sizes = DirectionEstimator(counts, 3, CLIP, WEIGHT_RATIO).update(sums, SIGMA, fed).sizes
+    sizes = estimator(counts).update(sums, SIGMA, fed).directions.sizes
     assert np.isfinite(sizes).all()
     fed[:, 2] += 1e-5 * fed[:, 0]
-    again = DirectionEstimator(counts, 3, CLIP, WEIGHT_RATIO).update(sums, SIGMA, fed).sizes
+    again = estimator(counts).update(sums, SIGMA, fed).directions.sizes
     np.testing.assert_allclose(again, sizes, rtol=1e-2, atol=1e-6)
 
 
 def test_what_explains_nothing_has_no_size() -> None:
     counts, [(sums, fed)] = rounds(300, 3, 1)
-    found = DirectionEstimator(counts, 3, CLIP, WEIGHT_RATIO).update(
-        sums, SIGMA, np.full_like(fed, 0.5)
-    )
-    assert found.sizes.max() < 1e-3 * directions.FIRST_SIZE
+    found = estimator(counts).update(sums, SIGMA, np.full_like(fed, 0.5))
+    assert found.directions.sizes.max() < 1e-3 * directions.FIRST_SIZE
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 8, 32])

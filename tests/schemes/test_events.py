@@ -27,7 +27,6 @@ from discreet.publishing.publish import publish
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
 from discreet.schemes.bias import Bias
-from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.pmf.dp import DPPMF
 from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
@@ -205,10 +204,8 @@ def test_no_rating_is_predicted_of_events(events: Events) -> None:
             ask()
 
 
-@pytest.mark.parametrize("scheme", [PMF(), DPPMF(), PDPPMF(), Bias(), Chorus(delta=1e-6)])
+@pytest.mark.parametrize("scheme", [PMF(), DPPMF(), PDPPMF(), Bias()])
 def test_schemes_that_learn_from_ratings_refuse_events(scheme: Any, events: Events) -> None:
-    if scheme.about.events:
-        pytest.skip(f"{scheme.about.name} learns from events")
     with pytest.raises(DataError, match="events go with"):
         scheme.fit(events, PrivacySpec.uniform(1.0), seed=1)
 

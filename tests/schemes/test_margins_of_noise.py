@@ -20,6 +20,7 @@ from discreet.privacy.fixedpoint import (
     MOST_ITEMS,
     ONE_VOTE,
     SUM_GRID,
+    cut_off,
     root_rounded_down,
     rounded_down,
     rounded_up,
@@ -29,9 +30,11 @@ from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.base import Run
 from discreet.schemes.chorus import rounds
-from discreet.schemes.chorus.budget import PersonBudget, Plan
-from discreet.schemes.chorus.rounds import CLIP, FLOOR, NoisyRounds, prepare_rounds
-from discreet.schemes.chorus.scheme import ACTIVITY, PROBE, Chorus
+from discreet.schemes.chorus.budget import PersonBudget
+from discreet.schemes.chorus.plan import ACTIVITY, CHOOSING, PROBE, Part, Plan
+from discreet.schemes.chorus.rounds import FLOOR, NoisyRounds, prepare_rounds
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.chorus.values import CHOICE, CLIP, LEAST_CHOICE, Liking, choosing
 from discreet.schemes.chorus.weighing import PERSON_NORM, Allowance
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import PERSON_VOTES
@@ -128,12 +131,21 @@ def given_budget(data: Ratings, mu: float, weights: Any = 1.0) -> Given:
     return Given(nothing, data, votes, Run(Randomness(0)), weights, mu)
 
 
+KINDS = {"liking": CLIP, "choosing": CHOICE}
+"""Both kinds of rounds, and their X."""
+
+
 def prepared(
-    data: Ratings, plan: Plan, budget: Given, neighbours: Neighbours = Neighbours.ADD_REMOVE
+    data: Ratings,
+    kind: str,
+    part: Part,
+    budget: Given,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> NoisyRounds:
     """Rounds whose residuals are all beyond the clip, so that weights alone decide."""
     base = np.full(len(data.items), -50.0)
-    return prepare_rounds(data, base, plan, budget, neighbours=neighbours, run=budget.run)
+    values = Liking(base, data.scale.span / 4) if kind == "liking" else choosing(data)
+    return prepare_rounds(data, values, part, budget, neighbours=neighbours, run=budget.run)
 
 
 def rounds_cost(rounds: NoisyRounds, moved: Fraction) -> Fraction:
@@ -144,13 +156,16 @@ def rounds_cost(rounds: NoisyRounds, moved: Fraction) -> Fraction:
     return sum((Fraction(mu) ** 2 for mu in rounds.mus), Fraction(0))
 
 
-def test_a_person_s_noises_share_one_budget_exactly(scales: list[Fraction]) -> None:
+@pytest.mark.parametrize("of_choices", [0.0, CHOOSING, 0.1, 1.0])
+def test_a_person_s_noises_share_one_budget_exactly(
+    of_choices: float, scales: list[Fraction]
+) -> None:
     """#noise-scales: the squares of all parts of mu add up to at most mu^2, as they are drawn."""
     data = random_ratings(3, 4, 6, seed=0)
     for mu in SOME:
         scales.clear()
         budget = given_budget(data, mu)
-        plan = Plan(PROBE, (1 - PROBE) * min(mu / 10, 0.6), 2, 6)
+        plan = Plan(PROBE, (1 - PROBE) * min(mu / 10, 0.6), 2, 6, 3, 5, of_choices)
         of_counts = rounded_down(Fraction(PROBE) - Fraction(ACTIVITY))
         budget.probe(of_counts)
         budget.activity(ACTIVITY)
@@ -161,8 +176,14 @@ def test_a_person_s_noises_share_one_budget_exactly(scales: list[Fraction]) -> N
         votes = sum((PERSON_NORM * ONE_VOTE / scale) ** 2 for scale in scales)
         for share in (plan.probe, plan.tallies, plan.share):
             assert Fraction(budget.rounds(share)) ** 2 <= Fraction(mu) ** 2 * Fraction(share)
-        spent = rounds_cost(prepared(data, plan, budget), Fraction(CLIP))
+        parts = {"liking": plan.liking_part, "choosing": plan.choosing_part}
+        spent = sum(
+            rounds_cost(prepared(data, kind, part, budget), Fraction(KINDS[kind]))
+            for kind, part in parts.items()
+            if part.of_rounds
+        )
         assert votes + spent <= Fraction(mu) ** 2
+        assert sum(part.of_rounds for part in parts.values()) == 1
 
 
 @given(st.floats(0, 0.3), st.floats(0.01, 0.7))
@@ -174,27 +195,38 @@ def test_shares_add_up_to_at_most_one(probe: float, tallies: float) -> None:
         assert Fraction(paid) + Fraction(1 - paid) <= 1
 
 
-@pytest.mark.parametrize("neighbours", list(Neighbours))
-def test_the_noise_of_all_rounds_costs_their_mu_and_no_more(neighbours: Neighbours) -> None:
+@pytest.mark.parametrize(
+    ("kind", "neighbours", "moved"),
+    [
+        ("liking", Neighbours.ADD_REMOVE, Fraction(CLIP)),
+        ("liking", Neighbours.REPLACE, 2 * Fraction(CLIP)),
+        ("choosing", Neighbours.ADD_REMOVE, Fraction(CHOICE)),
+        ("choosing", Neighbours.REPLACE, Fraction(CHOICE - LEAST_CHOICE)),
+    ],
+)
+def test_the_noise_of_all_rounds_costs_their_mu_and_no_more(
+    kind: str, neighbours: Neighbours, moved: Fraction
+) -> None:
     """#noise-scales: (moved + rho)/sigma, in squares, over all rounds."""
-    data, plan = random_ratings(3, 4, 6, seed=0), Plan(0.0, 0.35, 2, 6)
-    moved = Fraction(CLIP) * (1 if neighbours == Neighbours.ADD_REMOVE else 2)
+    data, part = random_ratings(3, 4, 6, seed=0), Plan(0.0, 0.35, 2, 6).liking_part
     for mu in SOME:
         budget = given_budget(data, mu)
-        spent = rounds_cost(prepared(data, plan, budget, neighbours), moved)
-        assert spent <= Fraction(budget.rounds(plan.share)) ** 2
+        spent = rounds_cost(prepared(data, kind, part, budget, neighbours), moved)
+        assert spent <= Fraction(budget.rounds(part.share)) ** 2
 
 
+@pytest.mark.parametrize("kind", list(KINDS))
 @pytest.mark.parametrize("items", [1, 40, 1000])
-def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
+def test_a_contribution_leaves_room_for_what_is_cut_off(items: int, kind: str) -> None:
     """#contributions: |a| + rho <= omega (X + rho), for every weight omega (1 + 2^-53)."""
     data = random_ratings(1, items, items, seed=0)
     rng = np.random.default_rng(1)
     for scale in (1.0, 1e-3, 1e-6, 1e-8):
         weights = np.where(np.arange(items) % 5 > 0, rng.uniform(0, scale, items), scale)
-        rounds = prepared(data, Plan(0.0, 0.35, 32, 6), given_budget(data, 1.0, weights))
+        part = Plan(0.0, 0.35, 32, 6).liking_part
+        rounds = prepared(data, kind, part, given_budget(data, 1.0, weights))
         assert rounds.rho >= 2 * math.sqrt(items * 32) / SUM_GRID
-        rho, X = Fraction(rounds.rho), Fraction(CLIP)
+        rho, X = Fraction(rounds.rho), Fraction(KINDS[kind])
         a = rounds.contributions.state.by_user.values  # type: ignore[attr-defined]
         for weight, value in zip(weights, a, strict=True):
             omega = Fraction(weight) / (1 + Fraction(1, 2**53))
@@ -202,12 +234,34 @@ def test_a_contribution_leaves_room_for_what_is_cut_off(items: int) -> None:
         assert scale < 1e-5 or (a != 0).any()
 
 
-@pytest.mark.parametrize("d", [1, 3, 32])
+@pytest.mark.parametrize("weight", [1.0, 0.3, 1e-3, 1e-7])
+def test_another_rating_moves_a_choice_by_its_share_of_what_ratings_add(weight: float) -> None:
+    """#contributions: |a - a'| + rho <= omega ((X - x0) + rho), though both are cut off."""
+    data = random_ratings(40, 30, 400, seed=1)
+    worst = Fraction(0)
+    for omega in weight * np.random.default_rng(2).uniform(0.5, 1, 40):
+        sides = []
+        for value in (data.scale.lo, data.scale.lo + data.scale.span):
+            table = replace(data, rating=np.full(len(data), value, np.float32))
+            budget = given_budget(table, 1.0, omega)
+            part = Plan(0.0, 0.35, 2, 6).liking_part
+            rounds = prepared(table, "choosing", part, budget, Neighbours.REPLACE)
+            sides.append(rounds.contributions.state.by_user.values)  # type: ignore[attr-defined]
+        rho, moved = Fraction(rounds.rho), Fraction(CHOICE - LEAST_CHOICE)
+        apart = Fraction(int(np.abs(sides[1] - sides[0]).max()), GRID)
+        exact = Fraction(omega) / (1 + Fraction(1, 2**53))
+        assert apart == 0 or apart + rho <= exact * (moved + rho)
+        worst = max(worst, apart / (exact * moved))
+    assert worst > 0.99 or weight < 1e-4
+
+
+@pytest.mark.parametrize("X", list(KINDS.values()))
+@pytest.mark.parametrize("d", [1, 3, 64])
 @pytest.mark.parametrize("n", [1, 50, 9000])
-def test_a_user_vector_and_its_products_are_as_exact_as_rho_needs(n: int, d: int) -> None:
+def test_a_user_vector_and_its_products_are_as_exact_as_rho_needs(n: int, d: int, X: float) -> None:
     """#rho: u within (d/2 + 8) 2^-53, and every product within 1 + 2^-20 steps of the exact one."""
     rng = np.random.default_rng(n)
-    a = np.trunc(rng.choice([-1, 1], n) * CLIP * GRID * rng.uniform(0.2, 1, n)).astype(np.int32)
+    a = np.trunc(rng.choice([-1, 1], n) * X * GRID * rng.uniform(0.2, 1, n)).astype(np.int32)
     z = rng.normal(size=(n, d))
     z = np.trunc(z / np.linalg.norm(z, axis=1)[:, None] * GRID)
     U, V = np.empty((1, d)), np.empty((n, d), dtype=np.int64)
@@ -234,8 +288,10 @@ def test_integer_sums_of_a_billion_ratings_stay_within_64_bits() -> None:
     most, limit = 10**9, 2**63
     assert most * ONE_VOTE < limit // 8000
     assert most * PERSON_VOTES * ONE_VOTE < limit // 32
-    assert most * CLIP * SUM_GRID < limit // 8
-    block, contribution = EXACT_RECORDS, math.ceil(CLIP * GRID)
+    assert most * CHOICE * SUM_GRID < limit // 8
+    # No weight is 1: rho is taken off, and then it is cut off on the grid.
+    assert (1 - cut_off(1, 1)) * GRID < GRID
+    block, contribution = EXACT_RECORDS, math.ceil(CHOICE * GRID) - 1
     assert block * contribution * GRID < 2**53
     assert block * contribution**2 < 2**53
     assert block * contribution * 1024 < 2**53

@@ -24,9 +24,10 @@ from discreet.release.release import Release
 from discreet.schemes import SCHEMES, find_scheme, usual_scheme
 from discreet.schemes.base import LedgerState, Run, build_scheme, options_of
 from discreet.schemes.certificates import certified
-from discreet.schemes.chorus.budget import Plan
+from discreet.schemes.chorus.plan import Plan
 from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.chorus.values import Liking
 from discreet.schemes.tally import Tally
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own-mechanism.md").read_text()
@@ -182,9 +183,9 @@ def test_secret_sums_are_in_no_text_about_a_value(small: Ratings) -> None:
     spec, run = PrivacySpec.column(), Run(Randomness(0))
     scheme = Chorus(delta=1e-6, factors=2)
     budget = scheme.budget(small, spec, spec.levels, run)
-    flat = np.full(len(small.items), small.scale.middle)
+    flat, part = np.full(len(small.items), small.scale.middle), Plan(0.0, 0.35, 2, 2).liking_part
     rounds = prepare_rounds(
-        small, flat, Plan(0.0, 0.35, 2, 2), budget, neighbours=scheme.neighbours, run=run
+        small, Liking(flat, 1.0), part, budget, neighbours=scheme.neighbours, run=run
     )
     for value in (budget, rounds, rounds.contributions):
         assert "array" not in repr(value).replace("typical=array", "")

@@ -199,7 +199,7 @@ def history(
     declared = filled(sqlite, small, delta=request.param)
     if declared.delta:  # with so few ratings it would find no factors, and spend no delta
         singing = Chorus(delta=declared.delta, items=films(), factors=2, rounds=2)
-        monkeypatch.setattr("discreet.operate.releases.declared_scheme", lambda *_: singing)
+        monkeypatch.setattr("discreet.operate.releases.declared_scheme", lambda *_, **__: singing)
     life: list[dict[str, float | None]] = [
         {"100": 0.1, "101": 1.0, "102": 0.3, "103": 0.1},
         {"100": 0.3, "101": 0.1, "102": None, "104": 0.25},

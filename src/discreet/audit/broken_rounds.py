@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
@@ -15,10 +16,10 @@ from discreet.kernels.sums import OnCPU
 from discreet.privacy.fixedpoint import SUM_GRID
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
-from discreet.privacy.provenance import Neighbours
-from discreet.schemes.chorus import rounds, weighing
-from discreet.schemes.chorus.budget import PersonBudget, Plan, RatingBudget
-from discreet.schemes.chorus.rounds import CLIP, NoisyRounds
+from discreet.schemes.chorus import rounds, values, weighing
+from discreet.schemes.chorus.budget import PersonBudget, RatingBudget
+from discreet.schemes.chorus.plan import Plan
+from discreet.schemes.chorus.rounds import NoisyRounds
 
 
 def _vectors_of(length: Callable[[Array, Array], Array]) -> list[Change]:
@@ -52,7 +53,7 @@ def no_clipping() -> list[Change]:
     unclipped = ModuleType("numpy")
     unclipped.__dict__.update(vars(np))
     unclipped.__dict__["clip"] = lambda values, *_: values
-    return [(rounds, "np", unclipped)]
+    return [(values, "np", unclipped)]
 
 
 def quiet_rounds() -> list[Change]:
@@ -70,7 +71,7 @@ def undoubled() -> list[Change]:
     """REPLACE with the noise of add/remove."""
 
     def deviation(self: NoisyRounds, mu: float) -> float:
-        return (CLIP + self.rho) / mu * SUM_GRID
+        return float((self.values.clip + self.rho) / mu * SUM_GRID)
 
     return [(NoisyRounds, "deviation", deviation)]
 
@@ -78,7 +79,7 @@ def undoubled() -> list[Change]:
 def every_round_whole() -> list[Change]:
     """Each of the rounds spends what all of them may."""
 
-    return [(rounds, "round_mus", lambda mu, rounds: (mu,) * rounds)]
+    return [(rounds, "round_mus", lambda mu, rounds, *_: (mu,) * rounds)]
 
 
 def whole_share() -> list[Change]:
@@ -89,6 +90,15 @@ def whole_share() -> list[Change]:
 def free_probe() -> list[Change]:
     """The rounds and tallies are paid as if the counts had cost nothing."""
     return [(Plan, "share", property(lambda self: 1.0 - self.tallies))]
+
+
+def one_share_twice() -> list[Change]:
+    """Rounds of liking and of choosing each spend what both may."""
+
+    def whole(own: Any) -> property:
+        return property(lambda self: own.fget(self)._replace(of_rounds=Fraction(1)))
+
+    return [(Plan, name, whole(vars(Plan)[name])) for name in ("liking_part", "choosing_part")]
 
 
 def exact_probe() -> list[Change]:
@@ -105,7 +115,7 @@ def no_margin() -> list[Change]:
     """The noise leaves no room for what cutting off products moves (rho)."""
 
     def deviation(self: NoisyRounds, mu: float) -> float:
-        moved = CLIP if self.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
+        moved = self.values.moved(self.neighbours)
         return float(np.nextafter(moved / mu * SUM_GRID, np.inf))
 
     return [(NoisyRounds, "deviation", deviation)]

@@ -16,7 +16,7 @@ from discreet.arrays import Array
 from discreet.audit.breaking import all_noise_times, broken
 from discreet.audit.game import Game
 from discreet.audit.heard import by_copy, distance, ratio_of
-from discreet.audit.neighbours import Pair, copies, levels_of
+from discreet.audit.neighbours import Pair, as_events, copies, levels_of
 from discreet.audit.search import Person, climb, starts
 from discreet.audit.transcript import Draw, listening
 from discreet.data.ratings import Ratings
@@ -28,9 +28,10 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import Plan
+from discreet.schemes.chorus.plan import PROBE, PURPOSES, Plan
 from discreet.schemes.chorus.rounds import prepare_rounds
-from discreet.schemes.chorus.scheme import PROBE, Chorus
+from discreet.schemes.chorus.scheme import Chorus
+from discreet.schemes.chorus.values import Liking, choosing
 from discreet.schemes.votes import LevelsOf
 
 AT_ONCE = 5_000
@@ -54,6 +55,8 @@ class ChorusRuns:
     begin: tuple[Person, ...]
     """Where the search begins."""
     plan: Plan
+    events: bool = False
+    """Whether the ratings are taken for values of events: beyond 1, which no reader lets pass."""
     times: int = 0
     """So many publications of a ledger; 0 for a fit without one."""
     steps: int = 90
@@ -73,7 +76,8 @@ class ChorusRuns:
     @cached_property
     def pair(self) -> Pair:
         """The two tables."""
-        return self.person.pair
+        pair = self.person.pair
+        return replace(pair, table=as_events(pair.table)) if self.events else pair
 
     def __call__(self, with_record: bool, runs: int, seed: int) -> Array:
         """So many outcomes of one side; noise is drawn as releases draw it."""
@@ -127,12 +131,18 @@ class ChorusRuns:
         budget.probe(self.plan.probe)
         budget.tallies(self.plan.tallies)
         flat = np.full(len(table.items), table.scale.middle)
-        rounds = prepare_rounds(
-            table, flat, self.plan, budget, neighbours=self.scheme.neighbours, run=run
-        )
+        liking, choices = Liking(flat, table.scale.span / 4), choosing(table)
         fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * GRID)
-        for k, mu in enumerate(rounds.mus):
-            rounds.noisy_sums(fed if k % 2 == 0 else -fed, mu)
+        for values, part in (
+            (liking, self.plan.liking_part),
+            (choices, self.plan.choosing_part),
+        ):
+            if part.factors:
+                rounds = prepare_rounds(
+                    table, values, part, budget, neighbours=self.scheme.neighbours, run=run
+                )
+                for k, mu in enumerate(rounds.mus):
+                    rounds.noisy_sums(fed if k % 2 == 0 else -fed, mu)
 
 
 def _always(budgets: Array) -> LevelsOf:
@@ -146,7 +156,9 @@ def _sum(outcomes: Array) -> Array:
 def plan_of(scheme: Chorus, d: int, tallies: float = LITTLE) -> Plan:
     """As `factors="auto"` makes one; counts are public in REPLACE."""
     probe = 0.0 if scheme.neighbours == Neighbours.REPLACE else PROBE
-    return Plan(probe, tallies * (1 - probe), d, scheme.rounds)
+    share, n = PURPOSES[scheme.purpose], scheme.rounds
+    liked, chosen = (d if share < 1 else 0), (d if share > 0 else 0)
+    return Plan(probe, tallies * (1 - probe), liked, n, chosen, n, share)
 
 
 def searched(
@@ -154,7 +166,8 @@ def searched(
 ) -> ChorusRuns:
     """Runs on tables that are searched for as soon as they are played."""
     t, whole = scheme.threshold or 1.0, scheme.unit == "person"
-    begin = starts(level, max(t, level), plan.factors, whole=whole, instead=instead)
+    d = max(plan.factors, plan.choice_factors)
+    begin = starts(level, max(t, level), d, whole=whole, instead=instead)
     return ChorusRuns(scheme, tuple(begin), plan, **more)
 
 
@@ -187,45 +200,76 @@ def chorus_game(case: str, runs: ChorusRuns, level: float) -> Game:
     )
 
 
-def placed_game(place: str, t: float = 1.0, delta: float = 0.1, unit: str = "rating") -> Game:
+def placed_game(
+    place: str,
+    t: float = 1.0,
+    delta: float = 0.1,
+    unit: str = "rating",
+    purpose: str = "ratings",
+    *,
+    events: bool = False,
+) -> Game:
     """Chorus as it is, for a level below, at or above t."""
     share, d = PLACES[place]
-    scheme = Chorus(delta=delta, rounds=3, threshold=t, unit=unit)
-    runs = searched(scheme, plan_of(scheme, d), share * t)
-    what = "record" if unit == "rating" else "person"
-    return chorus_game(f"{what} {place} t, d = {d}", runs, share * t)
+    scheme = Chorus(delta=delta, rounds=3, threshold=t, unit=unit, purpose=purpose)
+    runs = searched(scheme, plan_of(scheme, d), share * t, events=events)
+    what = "person" if unit == "person" else "event" if events else "record"
+    told = {"ratings": "", "lists": ", choices", "both": ", liking and choices"}
+    return chorus_game(f"{what} {place} t, d = {d}{told[purpose]}", runs, share * t)
 
 
-def games(t: float = 1.0, delta: float = 0.1, unit: str = "rating") -> list[Game]:
+def games(
+    t: float = 1.0, delta: float = 0.1, unit: str = "rating", purpose: str = "ratings"
+) -> list[Game]:
     """One, two and three factors; a person's level above t is cut off as a rating's is."""
     places = list(PLACES) if unit == "rating" else ["below", "at"]
-    return [placed_game(place, t, delta, unit) for place in places]
+    return [placed_game(place, t, delta, unit, purpose) for place in places]
+
+
+def choice_games(t: float = 1.0, delta: float = 0.1) -> list[Game]:
+    """Rounds of choosing alone, beside those of liking, of whole persons, and of events."""
+    return [
+        *(placed_game(place, t, delta, purpose="lists") for place in ("below", "at")),
+        placed_game("at", t, delta, "person", "lists"),
+        placed_game("at", t, delta, purpose="both"),
+        *event_games(t, delta),
+        *event_games(t, delta, "person"),
+        replaced_game(t, delta, "lists"),
+    ]
+
+
+def event_games(t: float = 1.0, delta: float = 0.1, unit: str = "rating") -> list[Game]:
+    """Events of values that no reader lets pass: each counts as 1."""
+    return [placed_game("at", t, delta, unit, "lists", events=True)]
 
 
 def shared_game(t: float = 1.0, delta: float = 0.1) -> Game:
     """Counts and tallies that take most of the budget, and rounds that have to do with the rest."""
-    scheme = Chorus(delta=delta, rounds=2, threshold=t)
+    scheme = Chorus(delta=delta, rounds=2, threshold=t, purpose="ratings")
     runs = searched(scheme, Plan(0.7, 0.1, 2, scheme.rounds), t)
     return chorus_game("record at t, counts and tallies cost 80%", runs, t)
 
 
-def replaced_game(t: float, delta: float) -> Game:
+def replaced_game(t: float, delta: float, purpose: str = "ratings") -> Game:
     """Under REPLACE: one of a person's values is another one."""
-    scheme = Chorus(delta=delta, rounds=3, threshold=t, neighbours=Neighbours.REPLACE)
+    scheme = Chorus(
+        delta=delta, rounds=3, threshold=t, neighbours=Neighbours.REPLACE, purpose=purpose
+    )
     runs = searched(scheme, plan_of(scheme, 2), t, instead=1.0)
-    return chorus_game("value replaced, at t", runs, t)
+    told = "" if purpose == "ratings" else f", purpose {purpose}"
+    return chorus_game(f"value replaced, at t{told}", runs, t)
 
 
 def published_game(t: float = 1.0, delta: float = 0.1, n: int = 2) -> Game:
     """Rounds over more publications than a rating takes part in, which is in n."""
-    scheme = Chorus(delta=delta, rounds=2, threshold=t, publications=n)
+    scheme = Chorus(delta=delta, rounds=2, threshold=t, publications=n, purpose="ratings")
     runs = searched(scheme, plan_of(scheme, 2), t, times=n + 2, steps=60)
     return chorus_game(f"record at t, rounds of {n + 2} publications", runs, t)
 
 
 def raised_game() -> Game:
     """A level far above t: epsilon would be left for 16 publications, delta is not."""
-    scheme = Chorus(delta=0.5, rounds=1, threshold=0.01, publications=2)
+    scheme = Chorus(delta=0.5, rounds=1, threshold=0.01, publications=2, purpose="ratings")
     runs = searched(scheme, plan_of(scheme, 1), 0.1, times=16, steps=15)
     return chorus_game("record far above t, rounds of 16 publications", runs, 0.1)
 
@@ -235,13 +279,21 @@ def quiet(build: Callable[[], Game], factor: float) -> Game:
     return broken(build, f"noise times {factor:g}", all_noise_times(factor))
 
 
-def games_for(t: float, delta: float, unit: str, neighbours: Neighbours) -> list[Game]:
+def games_for(
+    t: float,
+    delta: float,
+    unit: str,
+    neighbours: Neighbours,
+    purpose: str = "ratings",
+    *,
+    events: bool = False,
+) -> list[Game]:
     """What a certificate names, where an audit can see it, and the same broken on purpose.
 
     At the usual deltas the noise is so large that only half of it can be told from all of it.
     """
     if neighbours == Neighbours.REPLACE:
-        replaced = partial(replaced_game, t, delta)
+        replaced = partial(replaced_game, t, delta, purpose)
         return [replaced(), quiet(replaced, 0.5)]
-    usual = games(t, delta, unit)
-    return [*usual, quiet(lambda: usual[1], 0.5)]
+    usual = event_games(t, delta, unit) if events else games(t, delta, unit, purpose)
+    return [*usual, quiet(lambda: usual[-1] if events else usual[1], 0.5)]

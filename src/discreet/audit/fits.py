@@ -53,6 +53,8 @@ def released(model: FactorModel, pair: Pair) -> Array:
     release = model.release
     V = np.asarray(release.item_factors, dtype=np.float64)
     parts = [V @ V[pair.item], release.item_effects[[pair.item]]]
+    if release.choices is not None:
+        parts.append(release.choices.columns @ release.choices.columns[pair.item])
     if release.tallies is not None:
         parts.append(np.array([votes[pair.item] for votes in release.tallies.votes()]))
     if release.item_doubts is not None:

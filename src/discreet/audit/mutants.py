@@ -78,6 +78,22 @@ MUTANTS: tuple[Mutant, ...] = (
         broken_rounds.level_blind_rounds,
         partial(chorus.placed_game, "below"),
     ),
+    Mutant(
+        "choices not clipped",
+        broken_rounds.no_clipping,
+        partial(chorus.placed_game, "at", purpose="lists", events=True),
+        usual=True,
+    ),
+    Mutant(
+        "choices blind to levels",
+        broken_rounds.level_blind_rounds,
+        partial(chorus.placed_game, "below", purpose="lists"),
+    ),
+    Mutant(
+        "one share for both purposes",
+        broken_rounds.one_share_twice,
+        partial(chorus.placed_game, "at", purpose="both"),
+    ),
     Mutant("wrong share", broken_rounds.whole_share, chorus.shared_game),
     Mutant("probe unpaid", broken_rounds.free_probe, chorus.shared_game),
     Mutant(

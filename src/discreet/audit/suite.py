@@ -43,6 +43,7 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
         chorus.shared_game(),
         chorus.replaced_game(1.0, 0.1),
         chorus.published_game(),
+        *chorus.choice_games(),
         *over_time.games(),
         *replays.games(),
         *fits.games(),
@@ -89,7 +90,14 @@ def _chorus_games(certificate: Certificate) -> list[Game]:
     t, given, unit = _threshold(certificate), certificate.parameters, certificate.unit
     n = int(given.get("publications", 1))
     delta = float(given.get("delta", certificate.delta))
-    found = chorus.games_for(t / n, delta / n, unit, certificate.neighbours)
+    found = chorus.games_for(
+        t / n,
+        delta / n,
+        "person" if unit == "person" else "rating",
+        certificate.neighbours,
+        str(given.get("purpose", "ratings")),
+        events=certificate.provenance.events is not None,
+    )
     if certificate.variant == INCREMENTAL:
         found.append(over_time.chorus_game(t, n))
     return found

@@ -115,6 +115,12 @@ THEOREMS = {
             "chorus-replace", _VALUE + "(epsilon(z), delta)-close.", "proofs/chorus.md#theorem"
         ),
         Theorem("chorus-person", _PERSON, "proofs/chorus.md#the-whole-person"),
+        Theorem(
+            "chorus-events",
+            _EVENT + "(epsilon(z), delta)-close, both ways.",
+            "proofs/chorus.md#choices",
+        ),
+        Theorem("chorus-events-person", of_events(_PERSON), "proofs/chorus.md#choices"),
         Theorem("incremental", _OVER_TIME, "proofs/incremental.md#theorem"),
         Theorem(
             "incremental-events",

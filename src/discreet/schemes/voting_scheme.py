@@ -19,6 +19,7 @@ from discreet.privacy.noise import SAMPLERS, Randomness
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
+from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.release import Release
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import Tallies
@@ -162,6 +163,10 @@ class VotingScheme(ABC):
             **facts,
         )
 
+    def features(self, count: int) -> Features:
+        """What is publicly known of so many items."""
+        return encode(self.items, count, self.families)
+
     def estimate_items(
         self,
         tallies: Tallies,
@@ -176,7 +181,7 @@ class VotingScheme(ABC):
         `weighed` tells whether ratings were counted with weights of their own: then the declared
         levels say how much chance a count carries.
         """
-        features = encode(self.items, len(tallies), self.families)
+        features = self.features(len(tallies))
         weights = np.minimum(1.0, spec.typical_levels() / self.t(spec))
         ratio = weight_ratio(weights) if weighed and self.unit == "rating" else 1.0
         threads = run.compute.threads
@@ -184,10 +189,14 @@ class VotingScheme(ABC):
         return Known(tallies, features, effects)
 
     def build_event_release(
-        self, tallies: Tallies, data: RatingsSource, certificate: Certificate
+        self,
+        tallies: Tallies,
+        data: RatingsSource,
+        certificate: Certificate,
+        choices: ChoiceFactors | None = None,
     ) -> Release:
         """The release of noisy counts: of events there is no mean, and no effect of an item."""
-        count, features = len(tallies), encode(self.items, len(tallies), self.families)
+        count, features = len(tallies), self.features(len(tallies))
         return Release(
             items=public_items(data, self.items),
             mean=0.0,
@@ -199,6 +208,7 @@ class VotingScheme(ABC):
             certificate=certificate,
             families=features.families,
             tallies=tallies,
+            choices=choices,
         )
 
     def build_release(
@@ -207,6 +217,7 @@ class VotingScheme(ABC):
         data: RatingsSource,
         certificate: Certificate,
         directions: Directions | None = None,
+        choices: ChoiceFactors | None = None,
     ) -> Release:
         """The release of item effects, and of hidden directions where there are any."""
         tallies, features, effects = known
@@ -224,4 +235,5 @@ class VotingScheme(ABC):
             families=features.families,
             tallies=tallies,
             item_doubts=effects.doubts,
+            choices=choices,
         )

@@ -11,6 +11,7 @@ from discreet.data.events import Events
 from discreet.errors import DataError
 from discreet.privacy.provenance import Pairs
 from discreet.privacy.spec import PrivacySpec
+from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.tally import Tally
 from tests.engines.test_events import CATALOGUE, RULES, SPEC, in_memory, many_events
@@ -31,6 +32,8 @@ def test_spark_gives_the_release_of_the_table_in_memory(rules: EventRules, frame
         Tally(items=CATALOGUE),
         Tally(items=CATALOGUE, unit="person"),
         Tally(items=CATALOGUE, personalisation="sample"),
+        Chorus(items=CATALOGUE, delta=1e-6, factors=2, rounds=2),
+        Chorus(items=CATALOGUE, delta=1e-6, factors=2, rounds=2, unit="person"),
     ):
         there = ds.fit(scheme, source, SPEC, seed=5)
         same(scheme.fit(here, SPEC, seed=5).release, there)

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,20 +24,6 @@ from discreet.schemes.chorus.weighing import (
     Weighing,
 )
 from discreet.schemes.votes import exact_votes, noisy_tallies, weight_ratio
-
-
-class Plan(NamedTuple):
-    """How the budget is spent: shares of it, number of factors and rounds."""
-
-    probe: float
-    tallies: float
-    factors: int
-    rounds: int
-
-    @property
-    def share(self) -> float:
-        """What is left for the rounds."""
-        return rounded_down(1 - Fraction(self.probe) - Fraction(self.tallies))
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +123,14 @@ class RatingBudget(Budget):
     def tallies(self, share: float) -> Tallies:
         """Tally's own, at this share of every epsilon."""
         t = rounded_down(Fraction(share) * Fraction(self.allowance.t))
-        return noisy_tallies(self.exact, t, self.run, neighbours=self.allowance.neighbours, whole=1)
+        return noisy_tallies(
+            self.exact,
+            t,
+            self.run,
+            neighbours=self.allowance.neighbours,
+            whole=1,
+            events=self.source.events,
+        )
 
     def weighing(self, share: float) -> RatingWeighing:
         """By every record's own level."""
@@ -190,11 +182,14 @@ class PersonBudget(Budget):
 
     def tallies(self, share: float) -> Tallies:
         """Gaussian noise for this share of mu^2."""
-        scale = self.scale(share)
-        against, in_favour = self.run.randomness.add_gaussian(
-            self.exact, scale, threads=self.run.compute.threads
+        scale, events = self.scale(share), self.source.events
+        exact = self.exact[1:] if events else self.exact
+        *against, in_favour = self.run.randomness.add_gaussian(
+            exact, scale, threads=self.run.compute.threads
         )
-        return Tallies(against, in_favour, np.full(len(against), (scale / ONE_VOTE) ** 2))
+        variance = np.full(len(in_favour), (scale / ONE_VOTE) ** 2)
+        nothing = np.zeros_like(in_favour)
+        return Tallies(nothing if events else against[0], in_favour, variance, events=events)
 
     def weighing(self, share: float) -> Weighing:
         """By the person's level, whatever the share."""

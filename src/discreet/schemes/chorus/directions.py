@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,38 +21,80 @@ FIRST_SIZE = 0.03
 """The prior variance of a person's coefficient for the strongest factor."""
 VECTOR_SQUARE = 0.3
 """E|u|^2 of a user vector, for how much chance there is in a sum of them."""
-MEMORY, FADE = 3, 0.5
-"""So many rounds are combined, each older one counting half as much."""
 NOISE_BINS = 32
 """Of items, for empirical Bayes: as good as 128."""
 EM_STEPS, LEAST = 3, 0.1
 """EM begins with no direction below a tenth of the mean; more steps predict no better."""
+EVENED = 0.25
+"""Weak directions are fed in louder, by this power of how much weaker they are."""
+LEAST_VALUE = 1e-3
+"""But none as if it were weaker than this beside the strongest."""
 _RANK = 1e-12
 """Directions that were fed in twice count once."""
 
 
+class Memory(NamedTuple):
+    """So many rounds are combined, each older one counting `fade` times as much."""
+
+    rounds: int
+    fade: float
+
+
+LIKING_MEMORY, CHOICE_MEMORY = Memory(3, 0.5), Memory(4, 0.7)
+
+
+class Heard(NamedTuple):
+    """What rounds have shown: whitened item directions, strongest first."""
+
+    z: Array
+    values: Array
+    """How much of a person each direction explains."""
+    true: Array
+    """The share of each direction that is signal, not noise."""
+
+    @property
+    def directions(self) -> Directions:
+        """As the fold-in takes them.
+
+        A direction of variance 1 of which the share `true` is signal: a taste for the signal is a
+        taste for the direction times the root of that share.
+        """
+        strongest = max(self.values[0], 1e-12) if len(self.values) else 1.0
+        return Directions(self.z, FIRST_SIZE * self.true * self.values / strongest)
+
+    @property
+    def evened(self) -> Array:
+        """Weaker directions louder, as far as they are signal: noise is the same for all."""
+        strongest = max(self.values[0], 1e-12)
+        relative = np.maximum(self.values / strongest, LEAST_VALUE)
+        return np.asarray(self.z * relative ** (-EVENED * self.true))
+
+
+def known_columns(own: Sequence[Array], features: Features, counts: Array) -> list[Array]:
+    """What is known of items before any round: columns of the tallies, and public features."""
+    numbers, flags = number_columns(features, counts), flag_columns(features, counts)
+    return [*own, *numbers.values(), *flags.values()]
+
+
 def first_directions(
-    effects: Effects,
-    features: Features,
+    known: Sequence[Array],
+    counts: Array,
     d: int,
     rng: np.random.Generator,
-    before: Directions | None = None,
+    before: Array | None = None,
 ) -> Array:
-    """What is known before any round: an earlier release's directions; else effect, popularity and
-    public features; random where that is not enough."""
-    c = effects.counts
+    """Where rounds begin: an earlier release's directions; else what is known of items; random
+    where that is not enough."""
     if before is not None:
-        z = before.z[:, :d]
+        z = before[:, :d]
         return np.column_stack([z, rng.standard_normal((len(z), d - z.shape[1]))])
-    known = [effects.item_effects, effects.popularity, *number_columns(features, c).values()]
-    known += flag_columns(features, c).values()
-    F = np.column_stack([standardised(x, c) for x in known])
+    F = np.column_stack([standardised(x, counts) for x in known])
     if F.shape[1] > d:
         return np.asarray(F @ rng.standard_normal((F.shape[1], d)) / np.sqrt(d))
     return np.column_stack([F, rng.standard_normal((len(F), d - F.shape[1]))])
 
 
-def _mean(values: Array, weights: Array) -> Any:
+def weighted_means(values: Array, weights: Array) -> Any:
     """The weighted mean of rows, as one product."""
     return weights @ values / weights.sum()
 
@@ -71,7 +114,9 @@ class DirectionEstimator:
     kept from round to round.
     """
 
-    def __init__(self, counts: Array, factors: int, clip: float, weight_ratio: float) -> None:
+    def __init__(
+        self, counts: Array, factors: int, clip: float, weight_ratio: float, memory: Memory
+    ) -> None:
         heard = np.flatnonzero(counts > 0.5)
         self.items = heard[np.argsort(-counts[heard], kind="stable")]
         self.c = counts[self.items]
@@ -82,16 +127,18 @@ class DirectionEstimator:
         ends = len(heard) * np.arange(NOISE_BINS + 1) // NOISE_BINS
         self.bins = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
         self.rounds, self.d = 0, factors
-        self.shown = np.empty((len(heard), MEMORY * factors))
+        self.memory = memory
+        self.shown = np.empty((len(heard), memory.rounds * factors))
         self.t = np.empty_like(self.shown)
 
-    def update(self, sums: Array, sigma: float, fed: Array) -> Directions:
+    def update(self, sums: Array, sigma: float, fed: Array) -> Heard:
         """One more round: item sums, the noise on them, and the directions that were fed in."""
         d = self.d
         if not len(self.items):
-            return Directions(np.zeros(fed.shape), np.zeros(d))
+            return Heard(np.zeros(fed.shape), np.zeros(d), np.zeros(d))
         # Each round takes the place of the oldest one.
-        k, count = self.rounds % MEMORY, min(self.rounds + 1, MEMORY)
+        most, fading = self.memory
+        k, count = self.rounds % most, min(self.rounds + 1, most)
         self.rounds += 1
         newest = slice(k * d, (k + 1) * d)
         np.divide(sums[self.items], (sigma * self.c)[:, None], out=self.shown[:, newest])
@@ -99,29 +146,27 @@ class DirectionEstimator:
         t = self.t[:, : count * d]
         Q, doubt = self._posterior(self.shown[:, : count * d], R, t)
         mean, covariance, with_fed, of_fed = self._moments(t, fed)
-        fade = np.repeat(FADE ** ((k - np.arange(count)) % count), d)
+        fade = np.repeat(fading ** ((k - np.arange(count)) % count), d)
         axes = fade[:, None] * _whitening(fade[:, None] * (Q @ covariance @ Q.T) * fade, d)
         turned = Q.T @ axes
         # How much of a person's taste each direction explains, from this round's sums: what was fed
         # in is first written in terms of the directions, by least squares over ratings.
         A = np.linalg.lstsq(of_fed, with_fed @ turned, rcond=_RANK)[0]
         values, P = _strongest_first(sigma * turned.T @ covariance @ Q[newest].T @ A)
-        # A direction of variance 1 of which the share `true` is signal: a taste for the signal is a
-        # taste for the direction times the root of that share.
         true = 1 / (1 + np.einsum("ik,ij,jk->k", P, axes.T @ doubt @ axes, P))
         turned = turned @ P
         z = np.empty(fed.shape)
         z[:] = -mean @ turned  # an item that nobody was heard for is as its prior says, t = 0
         for bin_ in self.bins:
             z[self.items[bin_]] += t[bin_] @ turned
-        return Directions(z, FIRST_SIZE * true * values / max(values[0], 1e-12))
+        return Heard(z, values, true)
 
     def _posterior(self, Y: Array, R: Array, t: Array) -> tuple[Array, Array]:
         """The true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM, are g + Q t_j.
 
         Writes t. Q, and the rows' covariance around these means on average over ratings.
         """
-        g = _mean(Y, 1 / R)
+        g = weighted_means(Y, 1 / R)
         # In a bin the noise is taken to be the same, and then the sum of squares is all that EM
         # needs to know: with a bin for every item it would be exact.
         squares = np.empty((len(self.bins), len(g), len(g)))
@@ -142,7 +187,7 @@ class DirectionEstimator:
         """Over ratings: t's mean and covariance, that of what was fed in with t, and its square."""
         d, width = self.d, t.shape[1]
         # Without its mean: what no t explains is then nothing, not a difference of large numbers.
-        level = _mean(fed := fed[self.items], self.c)
+        level = weighted_means(fed := fed[self.items], self.c)
         squares, with_fed, of_fed = (np.zeros(s) for s in ((width, width), (d, width), (d, d)))
         mean = np.zeros(width)
         for bin_ in self.bins:
@@ -166,7 +211,7 @@ def released_directions(release: Release, catalogue: Ids, effects: Effects) -> D
     columns = np.zeros((len(catalogue), len(own)))
     columns[catalogue.rows(release.item_ids.values)] = release.item_factors[:, own]
     columns /= np.sqrt(release.fold_in.ridge / ERROR_VARIANCE)
-    sizes = _mean(columns**2, effects.counts + 1e-9)
+    sizes = weighted_means(columns**2, effects.counts + 1e-9)
     return Directions(columns / np.sqrt(np.maximum(sizes, 1e-12)), sizes)
 
 

@@ -17,7 +17,6 @@ from discreet.errors import ParameterError
 from discreet.kernels.compute import Compute, Rows
 from discreet.kernels.threads import blockwise
 from discreet.privacy.fixedpoint import (
-    CONTRIBUTION_SHAVE,
     EXACT_RECORDS,
     GRID,
     MOST_ITEMS,
@@ -28,13 +27,17 @@ from discreet.privacy.fixedpoint import (
 )
 from discreet.privacy.provenance import Neighbours
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.budget import Budget, Plan
-from discreet.schemes.chorus.directions import DirectionEstimator, within_the_ball
-from discreet.schemes.design import Directions
+from discreet.schemes.chorus.budget import Budget
+from discreet.schemes.chorus.directions import (
+    DirectionEstimator,
+    Heard,
+    weighted_means,
+    within_the_ball,
+)
+from discreet.schemes.chorus.plan import Part
+from discreet.schemes.chorus.values import Values, shaved
 
-# Public constants, in quarters of the scale; the same for every data set: docs/constants.md.
-CLIP = 0.55
-"""X: a residual counts for at most this much."""
+# A public constant, the same for every data set: docs/constants.md.
 FLOOR = 0.25
 """h0^2: the vector of somebody with few ratings stays short."""
 
@@ -48,11 +51,13 @@ class Contributions(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class NoisyRounds:
-    """The rounds: everything secret is here, and only noisy sums leave."""
+    """The rounds of one kind: everything secret is here, and only noisy sums leave."""
 
     contributions: Parts[Contributions] = field(repr=False)
     """Everybody's: secret."""
-    plan: Plan
+    values: Values
+    """What a record says in them."""
+    part: Part
     mus: tuple[float, ...]
     """Of every round."""
     rho: float
@@ -64,20 +69,24 @@ class NoisyRounds:
     neighbours: Neighbours
     how: Run
 
-    def run(self, z: Floats, counts: Floats) -> Directions:
-        """All rounds, beginning with z; the directions they show. `counts` are noisy votes."""
-        plan = self.plan
+    def run(self, z: Floats, counts: Floats) -> Heard:
+        """All rounds, beginning with z, and what they show. `counts` are of noisy votes."""
+        factors, rounds = self.part.factors, len(self.mus)
+        values, weights = self.values, counts * self.per_vote
         estimator = DirectionEstimator(
-            counts * self.per_vote, plan.factors, CLIP, self.weight_ratio
+            weights, factors, values.clip, self.weight_ratio, values.memory
         )
         for k, mu in enumerate(self.mus):
-            self.how.progress("rounds", k, plan.rounds)
+            self.how.progress(values.phase, k, rounds)
+            if values.centred:
+                # Else popularity, which all choices share, would drown the voices.
+                z = z - weighted_means(z, counts + 1e-9)
             fed = np.trunc(within_the_ball(z, counts) * GRID)
             sums, sigma = self.noisy_sums(fed, mu)
-            found = estimator.update(sums, sigma, fed / GRID)
-            z = found.z
-        self.how.progress("rounds", plan.rounds, plan.rounds)
-        return found
+            heard = estimator.update(sums, sigma, fed / GRID)
+            z = heard.evened if values.centred else heard.z
+        self.how.progress(values.phase, rounds, rounds)
+        return heard
 
     def noisy_sums(self, z: Floats, mu: float) -> tuple[Floats, float]:
         """One release: noisy sums per item, and the noise's deviation."""
@@ -87,7 +96,7 @@ class NoisyRounds:
 
     def deviation(self, mu: float) -> float:
         """The noise of a round that is mu-GDP, in steps of the grid of sums."""
-        moved = CLIP if self.neighbours == Neighbours.ADD_REMOVE else 2 * CLIP
+        moved = self.values.moved(self.neighbours)
         return rounded_up((Fraction(moved) + Fraction(self.rho)) * SUM_GRID / Fraction(mu))
 
     def exact_sums(self, z: Floats) -> Integers:
@@ -104,38 +113,38 @@ def sums_of(z: Floats, compute: Compute, some: Contributions) -> Integers:
 
 def prepare_rounds(
     source: RatingsSource,
-    base: Floats,
-    plan: Plan,
+    values: Values,
+    part: Part,
     budget: Budget,
     *,
     neighbours: Neighbours,
     run: Run,
 ) -> NoisyRounds:
-    """Weigh everybody's residuals, once for all rounds, and divide the budget among these.
-
-    `base` is every item's rating by somebody of whom nothing is known.
-    """
+    """Weigh what everybody says, once for all rounds, and divide the budget among these."""
     items = len(source.items)
     if items > MOST_ITEMS:
         raise ParameterError(
             f"Chorus' rounds are proven for catalogues of at most {MOST_ITEMS:,} items: got "
             f"{items:,}; choose factors=0, or Tally"
         )
-    mus = round_mus(budget.rounds(plan.share), plan.rounds)
-    rho = cut_off(items, plan.factors)
-    residuals = _Residuals(base, source.scale.span / 4, rho)
-    weighing = budget.weighing(plan.share)
+    mus = round_mus(budget.rounds(part.share), part.rounds, part.of_rounds)
+    rho = cut_off(items, part.factors)
+    weighing = budget.weighing(part.share)
 
-    def contributions(part: Ratings) -> Contributions:
-        counted = weighing.counted(part)
+    def on_grid(rating: Array, item: Array, weights: Floats) -> Floats:
+        return values.on_grid(rating, item, shaved(weights, rho, values, neighbours))
+
+    def contributions(some: Ratings) -> Contributions:
+        counted = weighing.counted(some)
         weights = weighing.weights(counted)
-        by_user = blockwise(residuals.weighed, np.int32, counted.rating, counted.item, weights)
+        by_user = blockwise(on_grid, np.int32, counted.rating, counted.item, weights)
         return _both_ways(counted, by_user)
 
-    per_vote, weight_ratio = budget.typical_weights(plan.share)
+    per_vote, weight_ratio = budget.typical_weights(part.share)
     return NoisyRounds(
         source.map_parts(contributions),
-        plan,
+        values,
+        part,
         mus,
         rho,
         per_vote,
@@ -145,28 +154,14 @@ def prepare_rounds(
     )
 
 
-def round_mus(mu: float, rounds: int) -> tuple[float, ...]:
-    """What every round may spend: their squares add up to at most mu^2.
+def round_mus(mu: float, rounds: int, of_rounds: Fraction = Fraction(1)) -> tuple[float, ...]:
+    """What every round may spend: their squares add up to at most this part of mu^2.
 
     What the last round shows is what is released: it gets two parts.
     """
     parts = [1] * (rounds - 1) + [2]
-    return tuple(root_rounded_down(Fraction(mu) ** 2 * part / sum(parts)) for part in parts)
-
-
-class _Residuals(NamedTuple):
-    """What ratings are above or below their item's base, in quarters of the scale."""
-
-    base: Floats
-    quarter: float
-    rho: float
-
-    def weighed(self, rating: Array, item: Array, weights: Floats) -> Floats:
-        """a = w x on the grid, |x| <= X."""
-        a = np.clip((rating - self.base[item]) / self.quarter, -CLIP, CLIP)
-        # w X + rho must stay within the weight's share of X + rho; the shave covers rounding.
-        a *= np.maximum(weights - self.rho / CLIP, 0.0) * (1 - CONTRIBUTION_SHAVE)
-        return np.trunc(a * GRID)
+    whole = Fraction(mu) ** 2 * of_rounds
+    return tuple(root_rounded_down(whole * part / sum(parts)) for part in parts)
 
 
 def _both_ways(counted: Ratings, by_user: NDArray[np.int32]) -> Contributions:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,39 +10,32 @@ import numpy as np
 from discreet.arrays import Floats
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
-from discreet.errors import ParameterError, require_count
-from discreet.privacy.fixedpoint import rounded_down
+from discreet.errors import ParameterError, require_choice, require_count
+from discreet.privacy.certificate import Certificate
 from discreet.privacy.lifetime import Spends
-from discreet.privacy.provenance import Neighbours, Provenance
+from discreet.privacy.provenance import Provenance
 from discreet.privacy.spec import PrivacySpec
+from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.release import Release
+from discreet.release.tallies import Tallies
 from discreet.schemes.base import About, Batch, LedgerState, Option, Run, option
 from discreet.schemes.certificates import certified
-from discreet.schemes.chorus.budget import Budget, Plan, open_budget
-from discreet.schemes.chorus.directions import (
-    first_directions,
-    more_telling,
-    released_directions,
-)
-from discreet.schemes.chorus.rounds import prepare_rounds
+from discreet.schemes.chorus.budget import Budget, open_budget
+from discreet.schemes.chorus.learning import Learning
+from discreet.schemes.chorus.plan import PURPOSES, Plan, found_plan, given_plan
 from discreet.schemes.chorus.weighing import Allowance
-from discreet.schemes.counts import believe
 from discreet.schemes.design import Directions
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FACTORS
 from discreet.schemes.votes import LevelsOf, added_up
 from discreet.schemes.voting_scheme import Known, VotingScheme
 
-# Public constants, the same for every data set: docs/constants.md says how they were found.
-PROBE, ACTIVITY = 0.03, 0.005
-"""The share of the budget that is spent on deciding how to spend the rest, and the part of it that
-asks how many ratings people have, not items."""
-LEAST_BEYOND = 0.375
-"""Factors pay where people gave at least this share of all ratings beyond their first 20."""
-_SQUARES = 5.0
-"""The variance of a Laplace number's square, over that of the number squared: 24/2^2 - 1."""
-TALLIES = 0.35
-"""The tallies' share, where the number of factors is given."""
+PURPOSE = Option(
+    "--purpose",
+    "What the rounds learn: how items are liked (ratings), who chooses what (lists), or both (the "
+    "default).",
+    metavar="ratings|lists|both",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +65,7 @@ class Chorus(VotingScheme):
         proven=True,
         publishes=True,
         reads_items=True,
+        events=True,
         audited=({"delta": 0.1, "factors": 1, "rounds": 2},),
     )
     theorem: ClassVar[str] = "chorus"
@@ -85,6 +77,9 @@ class Chorus(VotingScheme):
     """A number, or "auto": 3% of the budget buys noisy counts of items and people, which decide."""
     rounds: int = 6
     """Rounds, where the number of factors is given."""
+    purpose: str = option("both", PURPOSE)
+    """What the rounds learn: how items are liked ("ratings"), who chooses what ("lists"), or "both"
+    by a declared share. Events have choices alone."""
     publications: int = option(
         1,
         Option(
@@ -106,19 +101,29 @@ class Chorus(VotingScheme):
             )
         learned = self._learn(data, spec, spec.levels, run)
         certificate = certified(self._provenance(data, spec, run))
-        return self.build_release(learned.known, data, certificate, learned.directions)
+        return self._concluded(learned, data, certificate)
 
     def checked(self, spec: PrivacySpec | None) -> PrivacySpec:
         """The specification, if all parameters are valid and go together."""
         if not 0 < self.delta < 1:
             raise ParameterError(f"delta must be between 0 and 1: got {self.delta!r}")
         require_count("publications", self.publications)
+        require_choice("purpose", self.purpose, tuple(PURPOSES))
         if self.noise != "exact":
             raise ParameterError(
                 f"noise={self.noise!r} goes with Tally only: Chorus' proof needs rounded Gaussian "
                 "noise, which nothing but noise='exact' draws"
             )
         return super().checked(spec)
+
+    def require_suited(self, data: RatingsSource) -> None:
+        """Events have no ratings to learn from."""
+        super().require_suited(data)
+        if data.events and self.purpose == "ratings":
+            raise ParameterError(
+                "purpose='ratings' learns how items are liked, and events have no ratings: choose "
+                "'lists' or 'both'"
+            )
 
     def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Floats:
         """What every record may spend in the next publication: secret."""
@@ -135,11 +140,12 @@ class Chorus(VotingScheme):
         budgets = self.allowances(data, spec, state.spends)
         learned = self._learn(data, spec, lambda _: budgets, run, state.before)
         parts = {"publications": self.publications, "delta": self.delta}
-        made = replace(self._provenance(data, spec, run), parameters=parts)
+        made = self._provenance(data, spec, run)
+        made = replace(made, parameters={**made.parameters, **parts})
         certificate = certified(made, state)
-        release = self.build_release(learned.known, data, certificate, learned.directions)
+        release = self._concluded(learned, data, certificate)
         # Tallies alone are pure: only the rounds need a delta.
-        part = self.delta / self.publications if learned.plan.factors else 0.0
+        part = self.delta / self.publications if learned.plan.has_rounds else 0.0
         deltas = np.where(budgets > 0, part, 0.0)
         return Batch(FactorModel(release, data, compute=run.compute), budgets, deltas)
 
@@ -165,6 +171,7 @@ class Chorus(VotingScheme):
             run.randomness,
             personalisation="weigh",
             delta=self.delta,
+            parameters={"purpose": self.purpose, "choosing": self._choosing(data)},
             sampler="discrete Laplace (rounded Gaussian for a person) on a grid of 2^-20 votes, "
             f"rounded Gaussian on a grid of 2^-30, {run.randomness.grid_sampler}",
         )
@@ -179,62 +186,41 @@ class Chorus(VotingScheme):
     ) -> _Learned:
         """Everything that draws noise, and what is concluded from it and from a release before."""
         budget = self.budget(data, spec, levels_of, run)
-        plan = self._plan(budget)
+        plan = self._plan(budget, data)
         batch = budget.tallies(plan.tallies)
-        known = self.estimate_items(added_up(batch, before, data.items), data, spec, run)
-        effects = known.effects
-        directions = None if before is None else released_directions(before, data.items, effects)
-        if plan.factors:
-            start = first_directions(
-                effects, known.features, plan.factors, run.randomness.training, directions
-            )
-            base = effects.mean + effects.item_effects
-            rounds = prepare_rounds(data, base, plan, budget, neighbours=self.neighbours, run=run)
-            # Only this batch is in the rounds: its own counts tell how strong they are.
-            found = rounds.run(start, believe(batch, run.compute.workers).means)
-            directions = more_telling(found, directions)
-        return _Learned(known, directions, plan)
+        tallies = added_up(batch, before, data.items)
+        known = None if data.events else self.estimate_items(tallies, data, spec, run)
+        learning = Learning(data, budget, plan, batch, before, self.neighbours, run)
+        directions = None if known is None else learning.liking(known)
+        features = self.features(len(tallies)) if known is None else known.features
+        return _Learned(tallies, known, directions, learning.choosing(features), plan)
 
-    def _plan(self, budget: Budget) -> Plan:
-        """Decide from noisy counts, before the rest is spent."""
-        if self.factors != "auto":
-            d = require_count("factors", self.factors, least=0)
-            rounds = require_count("rounds", self.rounds)
-            return Plan(0.0, TALLIES, d, rounds) if d else Plan(0.0, 1.0, 0, 0)
-        # Who rated what is public under REPLACE: then counts cost nothing.
-        paid = 0.0 if self.neighbours == Neighbours.REPLACE else PROBE
-        of_people = min(paid, ACTIVITY)
-        counts = budget.probe(rounded_down(Fraction(paid) - Fraction(of_people)))
-        up_to_few, beyond = budget.activity(of_people)
-        active = beyond >= LEAST_BEYOND * (up_to_few + beyond) > 0
-        return plan_for(signal(*counts, budget) if active else 0.0, paid)
+    def _concluded(
+        self, learned: _Learned, data: RatingsSource, certificate: Certificate
+    ) -> Release:
+        """What is released of it: of events there are counts and choices alone."""
+        tallies, known, directions, choices, _ = learned
+        if known is None:
+            return self.build_event_release(tallies, data, certificate, choices)
+        return self.build_release(known, data, certificate, directions, choices)
 
+    def _choosing(self, data: RatingsSource) -> float:
+        """The share of the rounds that is for choosing: events have nothing else."""
+        return 1.0 if data.events else PURPOSES[self.purpose]
 
-def signal(counts: Floats, noise: float, budget: Budget) -> float:
-    """The count of the item that a rating typically falls on, in deviations of the rounds' noise.
-
-    From counts with noise of this variance. A large catalogue with few ratings is mostly noise:
-    what that alone may show is taken off.
-    """
-    by_chance = noise * (len(counts) + math.sqrt(_SQUARES * len(counts)))
-    total = max(float(counts.sum()), math.sqrt(noise * len(counts)), 1.0)
-    shown = max(float((counts**2).sum()) - by_chance, 0.0)
-    return budget.mu * shown / total / budget.vote_scale
-
-
-def plan_for(q: float, paid: float) -> Plan:
-    """The plan for a signal q: factors where there is enough of it, more of them for more.
-
-    docs/constants.md has the measurements behind these numbers.
-    """
-    if q < 45:
-        return Plan(paid, 1 - paid, 0, 0)
-    share = min(max(0.5 * (50 / q) ** (1 / 3), 0.1), 0.6)
-    d = int(min(max(round(0.6 * math.sqrt(q) - 1), 1), 32))
-    return Plan(paid, (1 - paid) * share, d, 8 if q >= 300 else 6)
+    def _plan(self, budget: Budget, data: RatingsSource) -> Plan:
+        """What the rounds are for, and what they get."""
+        choosing = self._choosing(data)
+        if self.factors == "auto":
+            return found_plan(budget, self.neighbours, choosing)
+        d = require_count("factors", self.factors, least=0)
+        return given_plan(d, require_count("rounds", self.rounds), choosing)
 
 
 class _Learned(NamedTuple):
-    known: Known
+    tallies: Tallies
+    known: Known | None
+    """None of events."""
     directions: Directions | None
+    choices: ChoiceFactors | None
     plan: Plan
