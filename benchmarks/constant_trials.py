@@ -13,15 +13,16 @@ import discreet as dc
 from discreet.data import column_use, flags
 from discreet.release import own_mean, scoring
 from discreet.schemes import counts, design, effects, standardise, votes
-from discreet.schemes.chorus import budget, directions, rounds, scheme, weighing
+from discreet.schemes.chorus import budget, directions, plan, rounds, values, weighing
+from discreet.schemes.chorus.directions import Memory
 from discreet.schemes.chorus.plan import Plan
 from discreet.schemes.pmf import als, gradient, pmf
 
 KINDS = {
     **dict.fromkeys((counts, effects), "counts"),
     **dict.fromkeys((standardise, design, own_mean, flags, scoring), "fold-in"),
-    **dict.fromkeys((rounds, directions), "rounds"),
-    **dict.fromkeys((scheme, budget), "plan"),
+    **dict.fromkeys((rounds, values, directions), "rounds"),
+    **dict.fromkeys((plan, budget), "plan"),
     **dict.fromkeys((votes, weighing), "person"),
     als: "als",
     gradient: "gradient",
@@ -74,9 +75,9 @@ def usual(solver: str, *changes: dict[str, Any]) -> Iterator[Trial]:
 
 def planned(name: str, value: str, change: Callable[[Plan], Plan], kind: str = "rounds") -> Trial:
     """A trial of what `Chorus` plans by itself."""
-    own = scheme.plan_for
+    own = plan.plan_for
     return Trial(
-        name, value, lambda: patch.object(scheme, "plan_for", lambda *a: change(own(*a))), kind
+        name, value, lambda: patch.object(plan, "plan_for", lambda *a: change(own(*a))), kind
     )
 
 
@@ -143,18 +144,18 @@ def trials() -> list[Trial]:
         *setting(scoring, "FAMILY_SHRINK", 0.75, 3.0, 1e9),
         *setting(flags, "LEAST_ITEMS", 2, 10, also=column_use),
         *setting(flags, "MOST_FLAGS", 9, 128),
-        *setting(rounds, "CLIP", 0.275, 0.5, 0.6, 1.1),
+        *setting(values, "CLIP", 0.275, 0.5, 0.6, 1.1),
         *setting(rounds, "FLOOR", 0.125, 0.5),
         *setting(directions, "FIRST_SIZE", 0.015, 0.035, 0.06),
         *setting(directions, "VECTOR_SQUARE", 0.15, 0.6),
-        *setting(directions, "MEMORY", 1, 2, 6),
-        *setting(directions, "FADE", 0.25, 1.0),
+        *setting(values, "LIKING_MEMORY", *(Memory(n, 0.5) for n in (1, 2, 6))),
+        *setting(values, "LIKING_MEMORY", *(Memory(3, fade) for fade in (0.25, 1.0))),
         *setting(directions, "NOISE_BINS", 8, 16, 128),
         *setting(directions, "EM_STEPS", 1, 10, 40),
         *setting(directions, "LEAST", 0.05, 0.2),
-        *setting(scheme, "PROBE", 0.015, 0.06),
-        *setting(scheme, "ACTIVITY", 0.0025, 0.01),
-        *setting(scheme, "LEAST_BEYOND", 0.2, 0.75),
+        *setting(plan, "PROBE", 0.015, 0.06),
+        *setting(plan, "ACTIVITY", 0.0025, 0.01),
+        *setting(plan, "LEAST_BEYOND", 0.2, 0.75),
         *setting(budget, "FEW", 10, 40),
         planned("q < 45", "never factors", never, "plan"),
         planned("q < 45", "always factors", always, "plan"),

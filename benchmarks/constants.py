@@ -66,7 +66,7 @@ def columns() -> dict[str, list[Cell]]:
     def cells(name: str, make: Make, *places: str) -> list[Cell]:
         return [Cell(name, make, *place.split()) for place in places]
 
-    chorus = partial(dc.Chorus, delta=DELTA)
+    chorus = partial(dc.Chorus, delta=DELTA, purpose="ratings")
     tally_person = partial(dc.Tally, unit="person")
     sparse = [f"{BOOKS} {level}" for level in LEVELS]
     everywhere = [f"{table} {level}" for table in TABLES for level in LEVELS]

@@ -131,10 +131,19 @@ def contents(release: Release) -> str:
     hidden = sum(name.startswith("factor ") for name in names) if names else count
     factors = f"{hidden} hidden factors" if hidden != 1 else "1 hidden factor"
     public = f" and {count - hidden} public columns" if count > hidden else ""
+    chosen = 0 if release.choices is None else len(release.choices.reliability)
+    of_choice = (
+        f"{chosen} directions of who chooses what"
+        if chosen != 1
+        else "1 direction of who chooses what"
+    )
     if release.events:
-        return f"{len(release.items)} items, how often each was chosen; {factors}{public}."
+        told = of_choice if chosen else f"{factors}{public}"
+        return f"{len(release.items)} items, how often each was chosen; {told}."
     text = f"{len(release.items)} items, {factors}{public} each, ratings {release.scale}."
-    if release.certificate.scheme == "Chorus" and not hidden:
+    if chosen:
+        text += f" Beside them, {of_choice}."
+    elif release.certificate.scheme == "Chorus" and not hidden:
         text += " There were too few ratings to tell hidden factors from noise at these levels."
     return text
 

@@ -17,13 +17,13 @@ from discreet.errors import ParameterError
 ONE_VOTE = 1 << 20
 """Votes. A record of weight w counts at most floor(2^20 w): proofs/tally.md#theorem."""
 GRID = 1 << 20
-"""Contributions a_ij and directions z_j, |a| <= 0.55 and |z| <= 1: proofs/chorus.md#theorem."""
+"""Contributions a_ij and directions z_j, |a| < 1 and |z| <= 1: proofs/chorus.md#theorem."""
 SUM_GRID = 1 << 30
 """Sums of contributions times user vectors, which have the noise: proofs/chorus.md#theorem."""
 COIN_GRID = 1 << 52
 """Coins of the sampling. pi 2^52 of them keep a record, rounded down: #coins."""
 EXACT_RECORDS = 1 << 12
-"""So many products on GRID add up exactly in a float: 2^12 0.55 2^40 < 2^53: #integer-sums."""
+"""So many products on GRID add up exactly in a float: 2^12 2^40 < 2^53: #integer-sums."""
 
 # Shaves: a factor 1 - shave covers what the quotient before it may have been rounded up by.
 WEIGHT_SHAVE = 2.0**-50
@@ -47,7 +47,7 @@ FUNCTIONS_HAIR = 2.0**-48
 """More than erfc, exp, log and four roundings err by, as a share: #gaussian-accounting."""
 
 MOST_ITEMS = 1 << 23
-"""Of a catalogue in Chorus' rounds: 2^23 0.55 2^40 < 2^63, a person's sums: #integer-sums."""
+"""Of a catalogue in Chorus' rounds: 2^23 (2^20 - 1) 2^20 < 2^63, a person's sums: #integer-sums."""
 
 
 def cut_off(items: int, factors: int) -> float:

@@ -20,7 +20,7 @@ LEAST_BEYOND = 0.375
 20."""
 TALLIES = 0.35
 """The tallies' share, where the number of factors is given."""
-CHOOSING = 0.45
+CHOOSING = 0.4
 """The share of the rounds' mu^2 that is for choosing, where they are for both."""
 CHOICE_TALLIES, BESIDE_TALLIES = 0.15, 0.6
 """The tallies' share of what the probe leaves, where rounds are for choosing alone: because lists
