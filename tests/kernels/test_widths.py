@@ -19,6 +19,7 @@ from discreet.kernels.simd import width
 
 ROOT = Path(__file__).parents[2]
 VECTORS_ARE_IN = [
+    "tests/kernels/test_choices.py",
     "tests/kernels/test_twins.py",
     "tests/schemes/test_identities.py",
     "tests/release/test_scoring.py",

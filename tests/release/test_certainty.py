@@ -165,7 +165,7 @@ def test_an_item_with_one_rating_does_not_top_a_list() -> None:
         pl.DataFrame(rows, schema=["user", "item", "rating"], orient="row")
     )
     model = dc.Tally().fit(table, dc.PrivacySpec.uniform(20.0), seed=1)
-    listed = model.release.recommend(n=6)
+    listed = model.release.recommend(n=6, rank_by="liked")
     assert listed["item"][0] == "liked"
     # What is shown is the predicted rating, whatever the order.
     predicted = model.release.predict([], [], listed["item"].to_list())

@@ -128,17 +128,18 @@ def test_recommendations_are_ranked_unrated_and_from_one_s_own_ratings(
     scheme: Any, small: Ratings
 ) -> None:
     model = scheme.fit(small, SPEC, seed=1)
-    lists = model.recommend(n=5)
+    lists = model.recommend(n=5, rank_by="liked")
     rated = set(zip(small.to_frame()["user"], small.to_frame()["item"], strict=True))
     assert not rated & set(lists.select("user", "item").iter_rows())
     for user, group in lists.group_by("user"):
         assert group["rank"].to_list() == list(range(1, 6))
         assert sure_scores(model, user[0], group).is_sorted(descending=True)
         own = small.to_frame().filter(pl.col("user") == user[0])
-        alone = model.release.recommend(own["item"].to_list(), own["rating"].to_list(), 5)
+        alone = model.release.recommend(own["item"], own["rating"], 5, rank_by="liked")
         assert group["item"].to_list() == alone["item"].to_list()
     everything = model.recommend(["u1"], n=1000, exclude_rated=False)
     assert everything.height == len(small.items)
+    assert everything["rank"].to_list() == list(range(1, 1 + everything.height))
     one, stranger = model.recommend(["u1", "nobody"], n=3).partition_by("user")
     assert one.height == stranger.height == 3
     with pytest.raises(UnknownIdError):

@@ -78,6 +78,9 @@ def test_an_unknown_item_is_named_so(club: Club) -> None:
     [
         ("GET", "/api/me/recommendations?n=0"), ("GET", "/api/me/recommendations?n=101"),
         ("GET", "/api/me/recommendations?n=x"), ("GET", "/api/catalogue"),
+        ("GET", "/api/me/recommendations?rank_by=stars"),
+        ("GET", "/api/me/recommendations?diversity=-1"),
+        ("GET", "/api/me/recommendations?diversity=nan"),
         ("GET", "/api/me/ratings/100"), ("DELETE", "/api/me/ratings/100"),
         ("GET", "/api/releases/0/model"), ("GET", "/api/releases/99999999999/model"),
         ("GET", "/api/releases/x/certificate"), ("GET", "/api/releases/7/model"),

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
+from discreet.release.ranking import MOST_DIVERSITY, RANKINGS
 from discreet.release.release import Release
 from discreet.service.public_cache import folded
 from tests.service.clubs import Club, open_club
@@ -60,6 +61,22 @@ def test_recommendations_are_those_of_the_release_and_follow_at_once(
         scores = [r["score"] for r in answer["recommendations"]]
         assert scores == pytest.approx(expected["score"].to_list(), abs=1e-3)
         assert answer["release"] == 1
+    for wishes in ({"rank_by": "liked"}, {"rank_by": "likely", "diversity": 2.0}):
+        query = "&".join(f"{name}={value}" for name, value in wishes.items())
+        answer = club("u1", "GET", f"/api/me/recommendations?n=8&{query}").json()
+        expected = release.recommend(list(mine), list(mine.values()), n=8, **wishes)
+        assert [r["item"] for r in answer["recommendations"]] == expected["item"].to_list()
+
+
+def test_the_document_offers_the_rankings_there_are(small_club: Club) -> None:
+    document = small_club.client.get("/openapi.json").json()
+    asked = document["paths"]["/api/me/recommendations"]["get"]["parameters"]
+    offered = {parameter["name"]: parameter["schema"] for parameter in asked}
+    assert offered["rank_by"]["enum"] == list(RANKINGS)
+    assert offered["rank_by"]["default"] == "best"
+    assert offered["diversity"]["maximum"] == MOST_DIVERSITY
+    # What one looks for, or holds, is in no URL: filters are not offered here.
+    assert set(offered) == {"n", "rank_by", "diversity"}
 
 
 def test_an_export_shows_exactly_ones_own_rows(club: Club, small: Ratings) -> None:

@@ -34,7 +34,7 @@ def demo(
     from discreet.evaluate.splits import hold_out
     from discreet.privacy.spec import PrivacySpec
     from discreet.readers.club import LABEL, cinema_club
-    from discreet.release.release import check_target
+    from discreet.release.folder import check_target
     from discreet.schemes.tally import Tally
 
     console = show.console()

@@ -116,7 +116,7 @@ def fit(
       discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
     """
     from discreet.kernels.compute import Compute
-    from discreet.release.release import check_target
+    from discreet.release.folder import check_target
     from discreet.schemes import find_scheme
 
     if scheme is not None and len(scheme) > 1:

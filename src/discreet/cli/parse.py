@@ -183,6 +183,10 @@ def item_filter(wishes: list[str] | None, flag: str) -> dict[str, Any] | None:
         if not (column and equals and value):
             raise ParameterError(f"{flag} must be COLUMN=VALUE or COLUMN=LOW..HIGH: got {wish!r}")
         low, dots, high = value.partition("..")
+        if column in found and (dots or isinstance(found[column], tuple)):
+            raise ParameterError(
+                f"{flag}: one range of {column!r} or several values of it, not both: got {wish!r}"
+            )
         if dots:
             try:
                 found[column] = tuple(float(end) if end else None for end in (low, high))

@@ -45,7 +45,8 @@ def _log(x):  # type: ignore[no-untyped-def]
     return np.float32(k) * np.float32(0.6931472) + s * (np.float32(2) + z * series)
 
 
-_LEAST = np.float32(1e-20)
+LEAST_CHANCE = np.float32(1e-20)
+"""What a reading that is not above zero counts as: far below what any item has."""
 
 
 @vector_kernel()
@@ -58,7 +59,9 @@ def choice_scores(items, scale, popularity, share, linear, scores):  # type: ign
         b, rest = share[p], np.float32(1) - share[p]
         read, out = linear[p], scores[p]
         for j in range(items):
-            out[j] = b * _log(max(scale[j] * read[j], _LEAST)) + rest * (popularity[j] + out[j])
+            out[j] = b * _log(max(scale[j] * read[j], LEAST_CHANCE)) + rest * (
+                popularity[j] + out[j]
+            )
 
 
 @vector_kernel(fastmath=FAST)

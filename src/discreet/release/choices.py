@@ -60,8 +60,10 @@ def choice_counts(tallies: Tallies, *, liked: bool) -> Floats:
         against, in_favour = tallies.votes()
         counts = in_favour + LIKED_FLOOR * against
         variance = (1 + LIKED_FLOOR**2) * tallies.noise_variance
-    root = np.sqrt(counts**2 + 4 * np.maximum(variance, _LEAST_NOISE))
-    return np.asarray((counts + root) / 2)
+    variance = np.maximum(variance, _LEAST_NOISE)
+    # The larger part of the root, which does not cancel; the two roots' product is -v.
+    larger = (np.abs(counts) + np.sqrt(counts**2 + 4 * variance)) / 2
+    return np.where(counts > 0, larger, variance / larger)
 
 
 class ChoiceModel(NamedTuple):
@@ -196,8 +198,6 @@ def _trust(model: ChoiceModel, sums: Floats, squares: Floats, n: Floats) -> NDAr
     average where somebody does not care for them, with a known variance, and grows with how much
     they do. What chance may show is taken off: without evidence, popularity is the better guide.
     """
-    if model.evidence <= 0:
-        return np.zeros(len(n))
     shown = (np.einsum("pk,pk->p", sums, sums) - squares) / (2 * model.lift)
     known = n * (n - 1) * model.evidence / 2
     taste = TASTE * TASTE_PRECISION + shown - TASTE_DEVIATIONS * np.sqrt(known)

@@ -15,7 +15,6 @@ from discreet.arrays import Array
 from discreet.errors import ParameterError, require_count
 from discreet.release.choice_columns import POPULARITY_COLUMNS
 from discreet.release.choices import POPULARITY_POWER, ChoiceModel, choosers
-from discreet.release.own import read_own
 from discreet.release.recommending import choice_values
 from discreet.release.scoring import Own
 
@@ -40,14 +39,13 @@ class Explanation(NamedTuple):
     and how much of what all people choose; those that stand out first."""
 
 
-def explain(release: Release, my_items: Any, my_ratings: Any, item: Any) -> Explanation:
-    """Which of one's own items speak for an item, by how much, and what they have in common.
+def explain(release: Release, own: Own, item: Any) -> Explanation:
+    """Which of one person's own items speak for an item, by how much, and what they have in common.
 
     In the linear reading of choices an item's score is a sum over one's history: each term is what
     one own item adds, beyond that whoever chooses much chooses what is popular.
     """
     model = _model(release)
-    own = read_own(release.item_ids, release.scale, my_items, my_ratings, events=release.events)
     row = int(release.item_ids.rows([item], strict=True)[0])
     values = choice_values(release, own.ratings)
     person = choosers(model, own, values, threads=1)

@@ -8,6 +8,7 @@ person's own ratings or events alone.
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +41,8 @@ DIVERSE_EACH = 6
 """For varied lists, the best so many for each place are looked at."""
 _SIMILAR = 5.0
 """One item above that is wholly alike counts as a fifth of `diversity`, in nats."""
+_VARIED_AT_ONCE = 1024
+"""The profiles of so many people's candidates are held in memory."""
 _SORTED = 256
 """Longer lists are sorted by NumPy, not by insertion."""
 
@@ -127,8 +130,17 @@ def varied(candidates: Candidates, n: int, diversity: float, profiles: Array) ->
     `profiles` has a row of length 1 for every item (or 0): two items are alike by their product.
     """
     pool = min(candidates.items.shape[1], DIVERSE_EACH * n)
-    items, scores = candidates.items[:, :pool], candidates.scores[:, :pool].copy()
-    rows = profiles[items]
+    items, scores = candidates.items[:, :pool], candidates.scores[:, :pool]
+    parts = [
+        _vary(Candidates(items[lo:hi], scores[lo:hi]), n, diversity, profiles)
+        for lo, hi in pairwise([*range(0, len(items), _VARIED_AT_ONCE), len(items)])
+    ]
+    return Candidates(*map(np.concatenate, zip(*parts, strict=True))) if parts else candidates
+
+
+def _vary(candidates: Candidates, n: int, diversity: float, profiles: Array) -> Candidates:
+    items, scores = candidates
+    rows, pool = profiles[items], items.shape[1]
     listed, kept = np.full((2, len(items), min(n, pool)), -1)
     everybody = np.arange(len(items))
     gained = scores.copy()

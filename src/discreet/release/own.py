@@ -40,5 +40,6 @@ def read_own(
             f"rating must be within the scale {scale}: got {ratings[k]:g} for item {ids[k]!r}"
         )
     rows = catalogue.rows(ids)
-    known = rows >= 0
-    return Own(np.array([0, known.sum()], dtype=np.int64), rows[known], ratings[known])
+    order = np.argsort(rows, kind="stable")  # whoever types them in another order gets the same
+    known = order[rows[order] >= 0]
+    return Own(np.array([0, len(known)], dtype=np.int64), rows[known], ratings[known])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,16 +20,19 @@ RANKINGS = {
     "liked": "what one would rate highest",
 }
 """By what a list may be ranked, in words."""
+MOST_DIVERSITY = 10.0
+"""Far beyond what changes a list any more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
     """How lists are made of scores: public wishes, or the asking person's own.
 
-    `among` and `without` choose items by their ids in a list, by public columns in a mapping
+    `among` and `without` name items by their ids in a list, by public columns in a mapping
     ({"genres": "Comedy", "year": (1990, 1999)}: a value, a list of values, or a range as a pair of
-    numbers, None for no end), or by a Polars expression over the item table. An item without a
-    value is in no range and has no genre.
+    numbers, None for no end), or by a Polars expression over the item table. An item must have all
+    that is asked by `among`, and nothing of what is ruled out by `without`; one that has no value
+    is in no range and has no genre.
 
     >>> Ranking(by="liked", without={"year": (None, 1980)}).by
     'liked'
@@ -47,8 +51,10 @@ class Ranking:
     def check(self) -> None:
         """An error unless every wish makes sense."""
         require_choice("rank_by", self.by, tuple(RANKINGS))
-        if not 0 <= self.diversity <= 10:  # NaN is not
-            raise ParameterError(f"diversity must be between 0 and 10: got {self.diversity!r}")
+        if not 0 <= self.diversity <= MOST_DIVERSITY:  # NaN is not
+            raise ParameterError(
+                f"diversity must be between 0 and {MOST_DIVERSITY:g}: got {self.diversity!r}"
+            )
 
     def allowed(self, items: Items) -> NDArray[np.bool_] | None:
         """For every item of the catalogue whether it may be listed; None where all may."""
@@ -56,31 +62,32 @@ class Ranking:
             return None
         allowed = np.ones(len(items), dtype=bool)
         if self.among is not None:
-            allowed &= _chosen(items, self.among, "among")
+            allowed &= _named(items, self.among, "among", np.logical_and)
         if self.without is not None:
-            allowed &= ~_chosen(items, self.without, "without")
+            allowed &= ~_named(items, self.without, "without", np.logical_or)
         return allowed
 
+
+_SEPARATOR = re.compile(r"[|,;]")
 
 BEST = Ranking()
 """The default everywhere: would choose x would like."""
 
 
-def _chosen(items: Items, which: Any, name: str) -> NDArray[np.bool_]:
-    """The items that are meant, as a mask over the catalogue."""
+def _named(items: Items, which: Any, name: str, together: np.ufunc) -> NDArray[np.bool_]:
+    """The items that are meant, as a mask over the catalogue; `together` joins several columns."""
     if isinstance(which, pl.Expr):
         try:
-            said = items.frame.select(which.fill_null(value=False).alias("_chosen"))["_chosen"]
+            said = items.frame.select(which.fill_null(value=False).alias("_named"))["_named"]
         except pl.exceptions.PolarsError as error:
             raise ParameterError(f"{name} cannot be asked of the item table: {error}") from None
         if said.dtype != pl.Boolean or len(said) != len(items):
             raise ParameterError(f"{name} must say true or false of every item: got {said.dtype}")
         return said.to_numpy()
     if isinstance(which, Mapping):
-        mask = np.ones(len(items), dtype=bool)
-        for column, wanted in which.items():
-            mask &= _by_column(items, column, wanted, name)
-        return mask
+        masks = [_by_column(items, column, wanted, name) for column, wanted in which.items()]
+        every = np.reshape(masks, (len(masks), len(items))).astype(bool)
+        return np.asarray(together.reduce(every, axis=0))
     if isinstance(which, str) or not isinstance(which, Iterable):
         raise ParameterError(
             f"{name} must be a list of items, a mapping of columns or an expression: got {which!r}"
@@ -102,21 +109,35 @@ def _by_column(items: Items, column: str, wanted: Any, name: str) -> NDArray[np.
     if isinstance(wanted, tuple):
         return _within(values, wanted, name)
     listed = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else wanted
-    listed = list(listed)
-    if values.dtype == pl.List:
-        texts = {str(value) for value in listed}
-        return np.array(
-            [x is not None and not texts.isdisjoint(map(str, x)) for x in values.to_list()]
-        )
     if values.dtype.is_numeric():
-        listed = [float(value) for value in listed]
-        return values.cast(pl.Float64).is_in(listed).fill_null(value=False).to_numpy()
-    # A list in one string ("Action, Comedy") has every word of it.
-    texts = {str(value).strip().lower() for value in listed}
-    parts = values.cast(pl.String).fill_null("").str.to_lowercase().str.replace_all(r"[,;]", "|")
-    return np.array(
-        [not texts.isdisjoint({part.strip() for part in x.split("|")} | {x}) for x in parts]
-    )
+        numbers = [_number(value, values.name, name) for value in listed]
+        return values.cast(pl.Float64).is_in(numbers).fill_null(value=False).to_numpy()
+    texts = {_plain(value) for value in listed}
+    return np.array([not texts.isdisjoint(_texts(value)) for value in values.to_list()], dtype=bool)
+
+
+def _texts(value: Any) -> set[str]:
+    """What an item has in a column: all of a list; all of a list in one string, and the string."""
+    if value is None:
+        return set()
+    if isinstance(value, list):
+        return {_plain(part) for part in value}
+    whole = _plain(value)
+    return {whole, *(part.strip() for part in _SEPARATOR.split(whole))}
+
+
+def _plain(value: Any) -> str:
+    return str(value).strip().lower()
+
+
+def _number(value: Any, column: str, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{name}: {column!r} is a column of numbers, so a number must be asked of it: "
+            f"got {value!r}"
+        ) from None
 
 
 def _within(values: pl.Series, ends: tuple[Any, ...], name: str) -> NDArray[np.bool_]:
@@ -124,8 +145,9 @@ def _within(values: pl.Series, ends: tuple[Any, ...], name: str) -> NDArray[np.b
     if len(ends) != 2 or not values.dtype.is_numeric():
         raise ParameterError(
             f"{name}: a range is a pair of numbers, for a column of numbers: got {ends!r} for "
-            f"{values.name!r}"
+            f"{values.name!r}; write several values as a list"
         )
     lo, hi = ends
-    lo, hi = -np.inf if lo is None else float(lo), np.inf if hi is None else float(hi)
-    return values.cast(pl.Float64).is_between(lo, hi).fill_null(value=False).to_numpy()
+    low = -np.inf if lo is None else _number(lo, values.name, name)
+    high = np.inf if hi is None else _number(hi, values.name, name)
+    return values.cast(pl.Float64).is_between(low, high).fill_null(value=False).to_numpy()

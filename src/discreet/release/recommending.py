@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Array, Floats
-from discreet.errors import require_count
+from discreet.errors import ParameterError, require_count
 from discreet.release.choice_columns import choice_columns
 from discreet.release.choices import LIKED_FLOOR, ChoiceModel, choice_counts, choice_model, choosers
 from discreet.release.lists import (
@@ -49,6 +49,7 @@ def recommend(
     ranking.check()
     allowed = ranking.allowed(release.items)
     if release.tallies is None or ranking.by == "liked":
+        _require_liking(release)
         return _by_liking(release, own, n, ranking, allowed, threads)
     best = ranking.by == "best"
     model = release.liked_choices if best else release.choice_model
@@ -107,6 +108,14 @@ def item_profiles(release: Release) -> Array:
     return np.asarray(rows / np.maximum(norms, 1e-12)[:, None])
 
 
+def _require_liking(release: Release) -> None:
+    if release.events:
+        raise ParameterError(
+            "rank_by='liked' ranks by predicted ratings, and a release of events predicts none: "
+            "rank by 'best' or 'likely'"
+        )
+
+
 def _by_liking(
     release: Release,
     own: Own,
@@ -115,7 +124,6 @@ def _by_liking(
     allowed: NDArray[np.bool_] | None,
     threads: int | None,
 ) -> Listed:
-    release.require_ratings()
     people = fold_in(release.item_scores, own, release.fold_in, threads)
     pool = DIVERSE_EACH * n if ranking.diversity else n
     who, what, score = top_n(

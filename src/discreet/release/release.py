@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -20,33 +17,22 @@ from discreet.data.features import Features, encode
 from discreet.data.ids import Ids
 from discreet.data.items import Items
 from discreet.data.scale import RatingScale
-from discreet.errors import (
-    DataError,
-    OutputError,
-    ParameterError,
-    ReleaseError,
-)
+from discreet.errors import DataError, ParameterError, ReleaseError
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.promise import INCREMENTAL
-from discreet.release.bending import CONSTANT, bend
-from discreet.release.certainty import (
-    Folded,
-    Predictions,
-    doubts_of,
-    standard_errors,
-    unknown_error,
-)
+from discreet.release.certainty import Predictions
+from discreet.release.checks import check_release
 from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.choices import ChoiceModel
-from discreet.release.durable import make_room, put_in_place, stage
+from discreet.release.durable import stage
 from discreet.release.explaining import Explanation, explain, similar_items
-from discreet.release.format import CERTIFICATE, FILES, ITEMS, MODEL, read_fields, write_files
+from discreet.release.folder import read_folder, write_folder
+from discreet.release.format import read_fields, write_files
 from discreet.release.lists import Family
 from discreet.release.own import read_own
-from discreet.release.own_mean import OwnLevel
+from discreet.release.predicting import errors, item_scores, predict
 from discreet.release.ranking import BEST, Ranking
 from discreet.release.recommending import build_choice_model, item_profiles, recommend
-from discreet.release.scoring import FoldIn, ItemScores, Own, People, fold_in, score_pairs
+from discreet.release.scoring import FoldIn, ItemScores, Own, People
 from discreet.release.tallies import Tallies
 
 
@@ -78,33 +64,7 @@ class Release:
     """Hidden directions of who chose what, where they were learned."""
 
     def __post_init__(self) -> None:
-        count, d = len(self.items), self.item_factors.shape[-1]
-        if self.item_effects.shape != (count,):
-            raise ReleaseError(f"{count} items need as many effects: got {self.item_effects.shape}")
-        if self.item_factors.shape != (count, d) or self.prior.shape != (d,):
-            raise ReleaseError(
-                f"{count} items need as many factor rows, and the prior as many entries as a row: "
-                f"got {self.item_factors.shape} and {self.prior.shape}"
-            )
-        if len(self.factor_names) not in (0, d):
-            raise ReleaseError(f"{d} factors need as many names: got {len(self.factor_names)}")
-        for name, codes in self.families.items():
-            if codes.shape != (count,) or not ((codes >= -1) & (codes < count)).all():
-                raise ReleaseError(f"the families by {name!r} do not fit {count} items")
-        if self.tallies is not None and len(self.tallies) != count:
-            raise ReleaseError(f"{count} items need as many tallies: got {len(self.tallies)}")
-        doubts = self.item_doubts
-        if doubts is not None and (doubts.shape != (count,) or not (doubts >= 0).all()):
-            raise ReleaseError(f"{count} items need as many doubts, none below zero")
-        if self.choices is not None:
-            self.choices.check(count)
-        for name in ("item_effects", "item_factors", "prior", "item_doubts"):
-            values = getattr(self, name)
-            if values is not None and not np.isfinite(values).all():
-                raise ReleaseError(f"the release's {name} hold a number that is not finite")
-        constants = (self.mean, self.fold_in.ridge, self.fold_in.ridge_per_rating)
-        if not all(math.isfinite(c) for c in constants) or min(constants[1:]) < 0:
-            raise ReleaseError(f"the release's mean and ridges must be finite: got {constants}")
+        check_release(self)
 
     @property
     def item_ids(self) -> Ids:
@@ -127,30 +87,7 @@ class Release:
     @cached_property
     def item_scores(self) -> ItemScores:
         """The values that scoring needs; where columns have names, they may bend."""
-        factors, prior = self.item_factors, self.prior
-        if self.factor_names[:1] == (CONSTANT,) and self.tallies is not None and not prior.any():
-            factors = bend(factors, self.tallies, self.fold_in.ridge)
-            prior = np.zeros(factors.shape[1])
-        return ItemScores(
-            (self.mean + self.item_effects).astype(factors.dtype),
-            factors,
-            prior.astype(factors.dtype),
-            tuple(self.families.values()),
-            self._doubts(),
-            self._own_level(),
-        )
-
-    def _own_level(self) -> OwnLevel | None:
-        """Where the first of the named factors is a constant, it is everybody's own level."""
-        if self.factor_names[:1] != (CONSTANT,):
-            return None
-        return OwnLevel(self.mean, self.fold_in.ridge / float(self.item_factors[0, 0]) ** 2)
-
-    def _doubts(self) -> Array | None:
-        """As released, or what the tallies tell; None where neither does."""
-        if self.item_doubts is not None or self.tallies is None:
-            return self.item_doubts
-        return doubts_of(self.tallies, self.scale, self.mean)
+        return item_scores(self)
 
     @cached_property
     def typical_scores(self) -> NDArray[np.float64]:
@@ -234,6 +171,8 @@ class Release:
         threads: int | None = None,
     ) -> pl.DataFrame:
         """`recommend` for many people at once: frame person (0, 1, ...), item, rank, score."""
+        if with_error:
+            self.require_ratings()
         listed = recommend(self, own, n, ranking, threads)
         who = listed.who
         columns = {
@@ -242,15 +181,17 @@ class Release:
             "rank": np.arange(len(who)) - np.searchsorted(who, who) + 1,
             "score": listed.score,
         }
-        if with_error:
-            self.require_ratings()
-            assert listed.people is not None
+        if with_error and listed.people is not None:
             columns["error"] = self.errors(own, listed.people, who, listed.what, threads)
         return pl.DataFrame(columns)
 
     def explain(self, my_items: Any, my_ratings: Any, item: Any) -> Explanation:
-        """Why an item is in one's list: one's own items that speak for it, and public features."""
-        return explain(self, my_items, my_ratings, item)
+        """Why an item is in one's list: one's own items that speak for it, and public features.
+
+        Only the release and one's own ratings are read, as for the list itself.
+        """
+        own = read_own(self.item_ids, self.scale, my_items, my_ratings, events=self.events)
+        return explain(self, own, item)
 
     def similar_items(self, item: Any, n: int = 10) -> pl.DataFrame:
         """The n items most like one: frame item, title, rank, similarity. Public, for anybody."""
@@ -294,44 +235,17 @@ class Release:
         """
         self.require_ratings()
         own = read_own(self.item_ids, self.scale, my_items, my_ratings)
-        person = fold_in(self.item_scores, own, self.fold_in, threads=1)
-        wanted = self.item_ids.rows(items)
-        me = np.zeros_like(wanted)
-        scores = score_pairs(self.item_scores, person, me, wanted, threads=1)
-        predicted = np.where(wanted >= 0, scores, float(self.typical_scores.mean()))
-        if clip:
-            predicted = self.scale.clip(predicted)
-        if not with_error:
-            return predicted
-        return Predictions(predicted, self.errors(own, person, me, wanted, threads=1))
+        return predict(self, own, items, clip=clip, with_error=with_error)
 
     def errors(
         self, own: Own, people: People, who: Array, what: Array, threads: int | None = None
     ) -> NDArray[np.float64]:
         """The standard error of every pair of person and catalogue row; -1 is unknown."""
-        self.require_ratings()
-        doubts = self.item_scores.doubts
-        if doubts is None:
-            raise ParameterError(
-                "standard errors need a release of Tally or Chorus, which knows how much it knows "
-                f"of an item: got one of {self.certificate.scheme}"
-            )
-        folded = Folded(self.item_scores, doubts, own, self.fold_in, people)
-        known = standard_errors(folded, who, what, self.scale, threads)
-        unknown = unknown_error(doubts, self.typical_scores, self.scale)
-        return np.where(what >= 0, known, unknown)
+        return errors(self, own, people, who, what, threads)
 
     def save(self, folder: str | Path) -> Path:
         """Write the release; an old one at the same place is replaced whole or left whole."""
-        target = Path(folder).expanduser().resolve()
-        check_target(target)
-        staged = self.stage(target)
-        try:
-            put_in_place(staged, target)
-        except OSError:
-            shutil.rmtree(staged, ignore_errors=True)
-            raise
-        return target
+        return write_folder(self, folder)
 
     def stage(self, target: Path) -> Path:
         """Write the release to a temporary sibling of target, to be put in place later."""
@@ -344,37 +258,13 @@ class Release:
     @classmethod
     def load(cls, folder: str | Path) -> Release:
         """Read a release, checking version, digest, shapes and finiteness; nothing is executed."""
-        source = Path(folder).expanduser()
-        if not source.is_dir():
-            raise ReleaseError(f"{source} is not a release: there is no such folder")
-        files = {name: _read(source, name) for name in (ITEMS, MODEL, CERTIFICATE)}
+        files = read_folder(folder)
         try:
             return cls.from_files(files)
         except (ReleaseError, DataError) as error:
-            raise ReleaseError(f"{source}: {error}") from None
+            raise ReleaseError(f"{Path(folder).expanduser()}: {error}") from None
 
     @classmethod
     def from_files(cls, files: Mapping[str, bytes]) -> Release:
         """A release from what its folder holds, with the same checks."""
         return cls(**read_fields(files))
-
-
-def check_target(folder: str | Path) -> None:
-    """An error if a release cannot be saved there, or must not: found before any work is done."""
-    target = Path(folder).expanduser().resolve()
-    make_room(target, FILES).rmdir()
-    with suppress(ReleaseError):
-        if Release.load(target).certificate.variant == INCREMENTAL:
-            raise OutputError(
-                f"{target} holds a release that was published with a ledger, and later ones add to "
-                "it: publish there with that ledger (--ledger), or choose another folder"
-            )
-
-
-def _read(source: Path, name: str) -> bytes:
-    try:
-        return (source / name).read_bytes()
-    except OSError as error:
-        raise ReleaseError(
-            f"{source} is not a whole release: cannot read {name}: {error}"
-        ) from None

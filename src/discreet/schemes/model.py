@@ -15,6 +15,7 @@ from discreet.data.ratings import Ratings
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.compute import Compute
 from discreet.release.certainty import Predictions
+from discreet.release.explaining import Explanation, explain
 from discreet.release.ranking import Ranking
 from discreet.release.release import Release
 from discreet.release.scoring import Own, People, fold_in, score_pairs
@@ -185,6 +186,18 @@ class FactorModel:
         )
         user = ids.gather(table["person"]).alias("user")
         return table.select(user, pl.all().exclude("person"))
+
+    def explain(self, user: Any, item: Any) -> Explanation:
+        """Why an item is in somebody's list: `Release.explain` of that person's own ratings.
+
+        The answer is that person's own, like the list. An unknown user or item is named.
+        """
+        row = self.ratings.users.rows([user], strict=True)
+        return explain(self.release, self._own_ratings(row), item)
+
+    def similar_items(self, item: Any, n: int = 10) -> pl.DataFrame:
+        """The n items most like one, whoever asks: `Release.similar_items`."""
+        return self.release.similar_items(item, n)
 
     def _own_ratings(self, rows: NDArray[np.int32] | None) -> Own:
         """These people's own ratings, or everybody's; none for somebody unknown (-1)."""

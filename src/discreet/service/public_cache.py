@@ -6,6 +6,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,7 +17,8 @@ from discreet.data.items import Items
 from discreet.database import catalogue, ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import catalogue_version
-from discreet.release.ranking import BEST
+from discreet.errors import ParameterError
+from discreet.release.ranking import BEST, RANKINGS, Ranking
 from discreet.release.recommending import recommend
 from discreet.release.release import Release
 from discreet.release.scoring import Own
@@ -61,7 +63,9 @@ class Model:
         """False if this release was seeded, or one that it adds to: then it protects nobody."""
         return not self.release.certificate.seeded
 
-    def recommend(self, own: Sequence[tuple[str, float]], n: int) -> list[Pick]:
+    def recommend(
+        self, own: Sequence[tuple[str, float]], n: int, ranking: Ranking = BEST
+    ) -> list[Pick]:
         """The n best unrated items for a person, from that person's own ratings alone."""
         known = sorted((self.rows[item], rating) for item, rating in own if item in self.rows)
         rows, ratings = zip(*known, strict=True) if known else ((), ())
@@ -70,11 +74,17 @@ class Model:
             np.array(rows, dtype=np.int32),
             np.array(ratings, dtype=np.float64),
         )
-        listed = recommend(self.release, mine, n, BEST, threads=1)
+        listed = recommend(self.release, mine, n, ranking, threads=1)
         return [
             Pick(self.ids[row], round(value, 4))
             for row, value in zip(listed.what.tolist(), listed.score.tolist(), strict=True)
         ]
+
+    def prepare(self) -> None:
+        """Load compiled code and compute what is public of all lists now, not when one is asked."""
+        for by in RANKINGS:
+            with suppress(ParameterError):  # of events nothing is ranked by liking
+                self.recommend([], 1, Ranking(by=by))
 
     def popularity(self) -> NDArray[np.float64]:
         """Noisy counts, as released: anybody can see them."""
@@ -167,7 +177,7 @@ class PublicCache:
         if number and (self._model is None or self._model.entry.number != number):
             entry = ledger.entries(connection)[-1]
             model = Model(entry, Release.from_files(ledger.files(connection, number)))
-            model.recommend([], 1)  # compiled code is loaded now, not while somebody waits
+            model.prepare()
             counts = zip(model.ids, model.popularity().tolist(), strict=True)
             self._popularity, self._model = dict(counts), model
 

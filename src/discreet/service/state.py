@@ -16,6 +16,7 @@ from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.database.own_ratings import Level, OwnRating
 from discreet.database.people import Role
+from discreet.release.ranking import BEST, Ranking
 from discreet.service import disclosure, plain_language
 from discreet.service.access import Authenticator
 from discreet.service.disclosure import Disclosure, Record
@@ -98,12 +99,12 @@ class Service:
         with self.database.reading() as connection:
             return own_ratings.of(connection, person)
 
-    def recommend(self, person: str, n: int) -> tuple[Model, list[Pick]]:
+    def recommend(self, person: str, n: int, ranking: Ranking = BEST) -> tuple[Model, list[Pick]]:
         """From a person's own ratings, as they are now, and the latest release."""
         model = self.model()
         with self.database.reading() as connection:
             own = own_ratings.values(connection, person)
-        return model, model.recommend(own, n)
+        return model, model.recommend(own, n, ranking)
 
     @property
     def ground(self) -> Ground:

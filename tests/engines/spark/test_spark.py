@@ -19,6 +19,7 @@ from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import sample
 from discreet.privacy.provenance import Neighbours
 from discreet.readers.club import Club
+from discreet.release.ranking import Ranking
 from discreet.schemes.base import Run
 from tests.engines import losses
 from tests.engines.test_stream import same
@@ -143,6 +144,26 @@ def test_lists_are_those_of_the_release(
     assert found["user"].to_list() == expected["user"].to_list()
     assert found["item"].to_list() == expected["item"].to_list()
     np.testing.assert_allclose(found["score"], expected["score"])
+
+
+def test_lists_are_ranked_and_filtered_as_asked(club: Club, source: ds.SparkRatings) -> None:
+    model = dc.Tally(items=club.items).fit(club.ratings, GROUPS, seed=5)
+    ranking = Ranking(by="likely", diversity=1.0, among={"genres": "Comedy", "year": (1980, None)})
+    rows = ds.recommend(model.release, source, n=4, ranking=ranking).collect()
+    comedies = club.items.frame.filter(
+        pl.col("genres").list.contains("Comedy") & (pl.col("year") >= 1980)
+    )["item"]
+    assert {row["item"] for row in rows} <= set(comedies)
+    expected = model.recommend(
+        n=4, rank_by="likely", diversity=1.0, among={"genres": "Comedy", "year": (1980, None)}
+    )
+    assert len(rows) == expected.height
+    found = {(row["user"], row["rank"]): row["item"] for row in rows}
+    agree = [found[u, k] == item for u, k, item in
+            expected.select("user", "rank", "item").iter_rows()]  # fmt: skip
+    assert np.mean(agree) > 0.999  # parts of other sizes may round two items past each other
+    with pytest.raises(ParameterError, match="rank_by must be one of"):
+        ds.recommend(model.release, source, ranking=Ranking(by="stars"))
 
 
 def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Path) -> None:

@@ -22,12 +22,12 @@ TALLIES = 0.35
 """The tallies' share, where the number of factors is given."""
 CHOOSING = 0.4
 """The share of the rounds' mu^2 that is for choosing, where they are for both."""
-CHOICE_TALLIES, BESIDE_TALLIES = 0.25, 0.6
+CHOICE_TALLIES, BESIDE_TALLIES = 0.15, 0.6
 """The tallies' share of what the probe leaves, where rounds are for choosing alone: because lists
 are all that is asked for, or because liking has none."""
 CHOICE_ROUNDS = 6
 """Rounds of choosing, the last with twice the mu^2 of another."""
-LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 7, 64
+LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 7, 96
 """Fewer directions of choice are not worth their budget, for lists alone and beside ratings, whose
 tallies they cost something; more are slow."""
 _SQUARES = 5.0

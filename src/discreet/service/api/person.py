@@ -6,7 +6,7 @@ deleting one rating are POSTs.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
@@ -14,6 +14,7 @@ from fastapi.responses import Response
 from discreet.database import own_ratings, people
 from discreet.database.own_ratings import OwnRating
 from discreet.privacy.lifetime import Loss
+from discreet.release.ranking import MOST_DIVERSITY, RANKINGS, Ranking
 from discreet.service import plain_language
 from discreet.service.api import shapes
 from discreet.service.disclosure import Disclosure, Record
@@ -26,6 +27,18 @@ router = APIRouter(
     prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429, 503)
 )
 Count = Annotated[int, Query(ge=1, le=MOST_RECOMMENDATIONS)]
+RankBy = Annotated[
+    Literal["best", "likely", "liked"],
+    Query(description="; ".join(f"{by}: by {words}" for by, words in RANKINGS.items())),
+]
+Diversity = Annotated[
+    float,
+    Query(
+        ge=0,
+        le=MOST_DIVERSITY,
+        description="How much it counts against an item that it is like those above it.",
+    ),
+]
 
 
 @router.get("", response_model=shapes.MeOut)
@@ -87,11 +100,15 @@ async def delete_rating(ask: Ask, body: shapes.ItemIn) -> Response:
 
 
 @router.get("/recommendations", response_model=shapes.RecommendationsOut, responses=described(404))
-async def read_recommendations(ask: Ask, n: Count = 10) -> Response:
-    """One's recommendations, from one's own ratings as they are now and the latest release."""
+async def read_recommendations(
+    ask: Ask, n: Count = 10, rank_by: RankBy = "best", diversity: Diversity = 0.0
+) -> Response:
+    """One's recommendations, from one's own ratings as they are now and the latest release. They
+    are ranked by what one would choose and would like; the score is the predicted rating."""
+    ranking = Ranking(by=rank_by, diversity=diversity)
 
     def recommendations(service: Service, person: str) -> shapes.RecommendationsOut:
-        model, picks = service.recommend(person, n)
+        model, picks = service.recommend(person, n, ranking)
         listed = [
             shapes.RecommendationOut(
                 rank=rank, item=pick.item, title=service.title(pick.item), score=pick.score
