@@ -32,7 +32,7 @@ from discreet.release.scoring import (
 FAMILY_DRAW = 2.0
 """An item is chosen 1 + 2 n/size times as often by somebody who has chosen n of its family of this
 size: docs/constants.md."""
-CANDIDATES, CANDIDATES_EACH = 50, 5
+CANDIDATES, CANDIDATES_EACH = 30, 3
 """So many of the likeliest items, and so many for each place of a list, are judged by liking."""
 LIKING, LIKING_SLOPE = 0.7, 2.4
 """log(chance of liking) counts 0.7; the chance is a logistic function of the predicted rating above

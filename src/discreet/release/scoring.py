@@ -119,7 +119,9 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     """
     dtype = item_scores.factors.dtype
     ptr, items, ratings = own
-    typical = item_scores.base[items] + item_scores.factors[items] @ item_scores.prior
+    typical = item_scores.base[items]
+    if item_scores.prior.any():  # a pass over the whole catalogue, for nothing where it is zero
+        typical = typical + (item_scores.factors @ item_scores.prior)[items]
     workers = thread_count(threads)
     differences = solve_rows(
         ptr,
