@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.data.ids import column_parts
+from discreet.data.names import called, how_to_map, is_number, told
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, require_choice
 from discreet.kernels.numbering import narrowed
@@ -17,6 +18,8 @@ from discreet.kernels.threads import blockwise, thread_count
 
 COLUMNS = ("user", "item", "rating", "epsilon", "timestamp")
 REQUIRED = COLUMNS[:3]
+ANOTHER_SCALE = "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
+"""What can be done about a rating that is not within the scale, where that can be chosen."""
 
 
 class Where(NamedTuple):
@@ -49,6 +52,7 @@ def as_polars(frame: Any) -> pl.DataFrame:
     if isinstance(frame, pl.LazyFrame):
         return frame.collect()
     if type(frame).__module__.startswith("pandas"):
+        refuse_doubles([str(name) for name in frame.columns])
         # Column by column through NumPy: pandas' own Arrow export would need PyArrow.
         return pl.DataFrame({str(name): _pandas_column(frame[name]) for name in frame.columns})
     if hasattr(frame, "__arrow_c_stream__"):
@@ -59,6 +63,13 @@ def as_polars(frame: Any) -> pl.DataFrame:
     )
 
 
+def refuse_doubles(names: Sequence[str]) -> None:
+    """An error for a table with two columns of one name: either might be meant."""
+    doubled = [name for place, name in enumerate(names) if name in names[:place]]
+    if doubled:
+        raise DataError(f"two columns are called {doubled[0]!r}: rename or remove one")
+
+
 def _pandas_column(column: Any) -> pl.Series:
     values = column.to_numpy()
     if values.dtype == object:
@@ -67,25 +78,40 @@ def _pandas_column(column: Any) -> pl.Series:
     return pl.Series(values, nan_to_null=True)  # pandas writes a missing number as NaN
 
 
-def choose_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
-    """How the table calls each of our columns: those that it must have, and those that it has.
+def choose_columns(
+    names: Sequence[str],
+    columns: Mapping[str, str],
+    ours: Sequence[str] = COLUMNS,
+    required: Sequence[str] = REQUIRED,
+    what: str = "the ratings table",
+) -> dict[str, str]:
+    """How the table calls each of our columns: as mapped, as we do, or as is usual.
 
-    >>> choose_columns(["customer", "item", "rating"], {"user": "customer"})
-    {'user': 'customer', 'item': 'item', 'rating': 'rating'}
+    Those that it must have, and those that it has.
+
+    >>> choose_columns(["customer", "item_id", "rating"], {})
+    {'user': 'customer', 'item': 'item_id', 'rating': 'rating'}
     """
-    for ours in columns:
-        require_choice("a mapped column", ours, COLUMNS)
-    chosen = {c: columns.get(c, c) for c in COLUMNS if c in columns or c in names}
-    for c in REQUIRED:
-        chosen.setdefault(c, c)
-    missing = [theirs for theirs in chosen.values() if theirs not in names]
+    for mapped in columns:
+        require_choice("a mapped column", mapped, tuple(ours))
+    taken = set(columns.values())
+    free = [name for name in names if name not in taken]
+    chosen = {c: columns.get(c) or called(c, free) or (c if c in required else None) for c in ours}
+    missing = [c for c, theirs in chosen.items() if theirs is not None and theirs not in names]
     if missing:
+        theirs = [chosen[c] for c in missing]
         raise DataError(
-            f"no column {missing[0]!r} in the ratings table: it has "
-            f"{', '.join(map(repr, names))}; name yours with columns={{'user': ...}} "
-            "(--columns user=... on the command line), and check the delimiter"
+            f"no column{'s' * (len(theirs) > 1)} {', '.join(map(repr, theirs))} in {what}: "
+            f"it has {told(names)}; {_remedy(missing, names)}"
         )
-    return chosen
+    return {c: theirs for c, theirs in chosen.items() if theirs is not None}
+
+
+def _remedy(missing: Sequence[str], names: Sequence[str]) -> str:
+    """What to do about columns that are not there; the first row may be taken for the header."""
+    if any(map(is_number, names)):
+        return "the first row must name the columns, as in user,item,rating"
+    return f"name yours with {how_to_map(*missing)}, and check the delimiter"
 
 
 def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
@@ -95,12 +121,20 @@ def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
         raise DataError(f"{what} is missing {where(row)}: fill it in or drop the row")
     if column.dtype == pl.String or not column.dtype.is_numeric():
         try:
+            if column.dtype.is_nested():
+                raise pl.exceptions.InvalidOperationError("a value for each row")
             parsed = column.cast(pl.Float64, strict=False)
         except pl.exceptions.InvalidOperationError:
-            raise DataError(f"{what} must be a number: the column holds {column.dtype}") from None
+            raise DataError(
+                f"{what} must be a number: the column holds {column.dtype}; name another one with "
+                f"{how_to_map(what)}"
+            ) from None
         if parsed.null_count():
             row = int(parsed.is_null().arg_true()[0])
-            raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}")
+            wanted = "a decimal point" if "," in str(column[row]) else "a plain number"
+            raise DataError(
+                f"{what} must be a number: got {column[row]!r} {where(row)}; write {wanted}"
+            )
         column = parsed
     return column if column.dtype == pl.Float32 else column.cast(pl.Float64)
 
@@ -114,9 +148,9 @@ def ratings(column: pl.Series, scale: RatingScale, where: Where) -> NDArray[np.f
     values = given.cast(pl.Float64).to_numpy(writable=True)  # not the caller's memory
     if not within:
         row = int(np.argmin((values >= scale.lo) & (values <= scale.hi)))  # false for NaN as well
+        remedy = ANOTHER_SCALE if np.isfinite(values[row]) else "mend the row or drop it"
         raise DataError(
-            f"rating must be within the scale {scale}: got {values[row]:g} {where(row)}; "
-            "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
+            f"rating must be within the scale {scale}: got {values[row]:g} {where(row)}; {remedy}"
         )
     return values
 
@@ -139,7 +173,10 @@ def levels(column: pl.Series, where: Where) -> NDArray[np.float64]:
         good |= ~given
     if not good.all():
         row = int(np.argmin(good))
-        raise DataError(f"epsilon must be finite and > 0: got {values[row]:g} {where(row)}")
+        raise DataError(
+            f"epsilon must be finite and > 0: got {values[row]:g} {where(row)}; mend it, or leave "
+            "it blank and declare a level for such ratings (default=..., --default-level)"
+        )
     return values
 
 
@@ -160,18 +197,40 @@ def timestamps(column: pl.Series, where: Where) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
+def times_if_any(
+    table: pl.DataFrame, chosen: Mapping[str, str], where: Where, *, needed: bool
+) -> NDArray[np.int64] | None:
+    """The times of a table, if it has some.
+
+    A column that only its usual name makes one of times, such as "date", is passed over if it
+    holds anything else and nobody needs it.
+    """
+    name = chosen.get("timestamp")
+    if name is None:
+        return None
+    try:
+        return timestamps(table[name], where)
+    except DataError:
+        if needed or name == "timestamp":
+            raise
+        return None
+
+
 def _parsed_times(column: pl.Series, where: Where) -> pl.Series:
     """Text as seconds: whole numbers, or ISO dates with or without a time."""
     seconds = column.cast(pl.Int64, strict=False)
     if seconds.null_count() == column.null_count():
         return seconds
     # A date without a time reads as midnight, so one column may mix both.
-    formats = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d")
+    text = pl.col("time").str.strip_chars().str.replace(" ", "T", literal=True)
+    kind = pl.Datetime("us")
+    zoned = text.str.strptime(pl.Datetime("us", "UTC"), "%+", strict=False, exact=True)
+    plain = [
+        text.str.strptime(kind, f, strict=False, exact=True)
+        for f in ("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d")
+    ]
     times = column.to_frame().select(
-        pl.coalesce(
-            pl.col("time").str.strptime(pl.Datetime("us"), f, strict=False, exact=True)
-            for f in formats
-        )
+        pl.coalesce(*plain, zoned.dt.replace_time_zone(None)).alias("time")
     )["time"]
     unread = times.is_null() & column.is_not_null()
     if not unread.any():

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import Array, Floats
+from discreet.data.columns import choose_columns
+from discreet.data.names import told
 from discreet.errors import (
     DataError,
     ParameterError,
@@ -34,16 +36,6 @@ REPEATS = {
 """How several events of one pair become its one record."""
 COLUMNS = ("user", "item", "weight", "epsilon", "timestamp")
 REQUIRED = COLUMNS[:2]
-USUAL_NAMES = {
-    "user": ("user_id", "userid", "userId"),
-    "item": ("item_id", "itemid", "itemId"),
-    "weight": (
-        "hours", "minutes", "seconds", "plays", "play_count", "playcount", "count", "quantity",
-        "playtime", "duration", "listens", "views", "clicks",
-    ),
-    "timestamp": ("time", "datetime", "date"),
-}  # fmt: skip
-"""What tables of events usually call our columns."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +86,15 @@ class Quantity:
         shares = np.minimum(SHAPES[self.shape](capped, self.cap), 1.0)
         return np.asarray(np.floor(shares * STEPS) / STEPS)
 
+    def weight(self, value: float) -> float:
+        """The quantity that has this value, in the middle of the step that was cut off.
+
+        >>> round(Quantity(10).weight(0.5), 4)
+        5.0
+        """
+        grown = (value + 0.5 / STEPS) * (np.log1p(self.cap) if self.shape == "log" else self.cap)
+        return float(np.expm1(grown) if self.shape == "log" else grown)
+
     def __str__(self) -> str:
         text = f"{self.shape}:{self.cap:g}"
         return text if self.missing is None else f"{text}:{self.missing:g}"
@@ -131,6 +132,27 @@ largest counts, once'
                 "declare it with quantity=Quantity(cap) (--quantity linear:CAP)"
             )
 
+    def value(self, weight: float | None, before: float | None = None) -> float:
+        """What a pair's record counts after one more event; `before`: what it counted so far.
+
+        >>> round(EventRules(Quantity(10), "sum").value(3.0, before=0.5), 4)
+        0.8
+        """
+        if self.quantity is None:
+            return 1.0
+        given = self.quantity.missing if weight is None else weight
+        if given is None and self.repeats == "sum":
+            given = 1.0  # events are counted
+        if given is None:
+            raise DataError(
+                f"weight is missing, and {self.quantity.words}: say it, or declare what stands "
+                "for a missing one"
+            )
+        if self.repeats == "sum" and before is not None:
+            given += self.quantity.weight(before)
+        value = float(self.quantity.values([given])[0])
+        return max(value, before or 0.0) if self.repeats == "any" else value
+
     @property
     def words(self) -> str:
         """The rules in words, for a certificate."""
@@ -143,47 +165,21 @@ largest counts, once'
         >>> EventRules().choose_columns(["user_id", "item", "hours"], {})
         {'user': 'user_id', 'item': 'item'}
         """
-        for ours in columns:
-            require_choice("a mapped column", ours, COLUMNS)
         if "weight" in columns and self.quantity is None:
             raise ParameterError(
                 f"column {columns['weight']!r} holds quantities, and how much makes a whole event "
                 "was not declared: say quantity=Quantity(cap) (--quantity linear:CAP or log:CAP)"
             )
         wanted = [c for c in COLUMNS if c != "weight" or self.quantity is not None]
-        chosen = {c: columns[c] if c in columns else _called(c, names) for c in wanted}
-        for c in REQUIRED:
-            chosen[c] = chosen[c] or c
-        self._require_all(chosen, names)
-        return {c: theirs for c, theirs in chosen.items() if theirs is not None}
-
-    def _require_all(self, chosen: Mapping[str, str | None], names: Sequence[str]) -> None:
-        has = f"the table of events has {', '.join(map(repr, names))}"
-        for theirs in chosen.values():
-            if theirs is not None and theirs not in names:
-                raise DataError(
-                    f"no column {theirs!r}: {has}; name yours with columns={{'user': ...}} "
-                    "(--columns user=... on the command line), and check the delimiter"
-                )
-        if self.repeats == "last" and chosen["timestamp"] is None:
+        chosen = choose_columns(names, columns, wanted, REQUIRED, "the table of events")
+        has = f"the table of events has {told(names)}"
+        if self.repeats == "last" and "timestamp" not in chosen:
             raise DataError(
                 f"repeats='last' needs a timestamp column to know which event is the latest: {has}"
             )
-        if self.quantity is not None and chosen.get("weight") is None and self.repeats != "sum":
+        if self.quantity is not None and "weight" not in chosen and self.repeats != "sum":
             raise DataError(
                 f"no column of quantities: {has}; name it with columns={{'weight': ...}} "
                 "(--columns weight=...), or count events with repeats='sum' (--repeats sum)"
             )
-
-
-def _called(ours: str, names: Sequence[str]) -> str | None:
-    """What the table calls a column that nobody mapped; an error where that is ambiguous."""
-    if ours in names:
-        return ours
-    usual = [name for name in names if name in USUAL_NAMES.get(ours, ())]
-    if len(usual) > 1:
-        raise DataError(
-            f"which column is the {ours}: {' or '.join(map(repr, usual))}? Say it with "
-            f"columns={{{ours!r}: ...}} (--columns {ours}=... on the command line)"
-        )
-    return usual[0] if usual else None
+        return chosen

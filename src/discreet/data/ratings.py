@@ -19,6 +19,7 @@ from discreet.data.columns import (
     choose_columns,
     levels,
     ratings,
+    times_if_any,
     timestamps,
 )
 from discreet.data.csr import CSR
@@ -89,10 +90,10 @@ class Ratings:
     ) -> Ratings:
         """Check a Polars, pandas or Arrow table and take it over.
 
-        `columns` maps our names (user, item, rating, epsilon, timestamp) to the table's;
-        `keep="last"` keeps the latest record (by timestamp, of equal ones the last) of a pair that
-        occurs more than once, which otherwise is an error. `text_ids` makes texts of integer ids,
-        as all ids in a text file are.
+        `columns` maps our names (user, item, rating, epsilon, timestamp) to the table's; usual ones
+        such as user_id or stars are known. `keep="last"` keeps the latest record (by timestamp, of
+        equal ones the last) of a pair that occurs more than once, which otherwise is an error.
+        `text_ids` makes texts of integer ids, as all ids in a text file are.
         """
         require_choice("keep", keep, (None, "last"))
         table = as_polars(frame)
@@ -103,12 +104,10 @@ class Ratings:
         where = Where(ids[0], ids[1], text_ids)
         scale = RatingScale.of(scale)
         rating = ratings(table[chosen["rating"]], scale, where)
-        epsilon = timestamp = None
-        if "epsilon" in chosen:
-            epsilon = levels(table[chosen["epsilon"]], where)
-        if "timestamp" in chosen:
-            timestamp = timestamps(table[chosen["timestamp"]], where)
-        elif keep == "last":
+        epsilon = levels(table[chosen["epsilon"]], where) if "epsilon" in chosen else None
+        needed = keep == "last" or "timestamp" in (columns or {})
+        timestamp = times_if_any(table, chosen, where, needed=needed)
+        if keep == "last" and timestamp is None:
             raise DataError(
                 "keep='last' needs a timestamp column to know which record of a pair is the "
                 "latest: map one, or remove the duplicates first"

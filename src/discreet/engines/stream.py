@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
-from discreet.data.columns import choose_columns
+from discreet.data.columns import COLUMNS, choose_columns
 from discreet.data.edges import PerItem
+from discreet.data.event_rules import COLUMNS as EVENT_COLUMNS
 from discreet.data.event_rules import EventRules
 from discreet.data.events import SCALE, read_table
 from discreet.data.ids import Ids
@@ -90,6 +91,7 @@ def open_stream(
     scale: RatingScale | tuple[float, float] = (1, 5),
     keep: str | None = None,
     rules: EventRules | None = None,
+    separator: str | None = None,
     rows: int = ROWS,
     folder: str | Path | None = None,
     progress: Progress = silent,
@@ -101,7 +103,7 @@ def open_stream(
     table. Which files can be scanned, `readers/formats.py` says. With `rules` it is a table of
     events.
     """
-    scan, chosen = _scan(Path(source), columns or {}, rules)
+    scan, chosen = _scan(Path(source), columns or {}, separator, rules)
     try:
         place = tempfile.TemporaryDirectory(prefix="discreet-", dir=folder)
     except OSError as error:
@@ -124,12 +126,13 @@ def open_stream(
 
 
 def _scan(
-    source: Path, columns: Mapping[str, str], rules: EventRules | None
+    source: Path, columns: Mapping[str, str], separator: str | None, rules: EventRules | None
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
     if not source.exists():
         raise DataMissingError(f"no file or folder {source}: check the path")
+    dialect = Dialect(columns, separator, ours=COLUMNS if rules is None else EVENT_COLUMNS)
     try:
-        scan = scan_ratings(source, Dialect(columns, events=rules is not None))
+        scan = scan_ratings(source, dialect)
         choose = choose_columns if rules is None else rules.choose_columns
         return scan, choose(scan.limit(1).collect().columns, columns)
     except (pl.exceptions.PolarsError, OSError) as error:

@@ -49,11 +49,12 @@ LEAST_CHANCE = np.float32(1e-20)
 """What a reading that is not above zero counts as: far below what any item has."""
 
 
-@vector_kernel()
+@vector_kernel(error_model="numpy")
 def choice_scores(items, scale, popularity, share, linear, scores):  # type: ignore[no-untyped-def]
     """scores[p, j] = b log(scale_j linear[p, j]) + (1 - b) (popularity_j + scores[p, j]).
 
-    b = share[p]; where the linear reading is not above zero, it counts as next to nothing.
+    b = share[p]; where the linear reading is not above zero, it counts as next to nothing. As in
+    Python, every division would first be looked at for a zero, and nothing become a vector.
     """
     for p in range(len(share)):
         b, rest = share[p], np.float32(1) - share[p]
@@ -76,8 +77,8 @@ def two_products(rows, h, a, linear, out):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel()
-def add_draws(lo, keys, draws, ptr, members, scores):  # type: ignore[no-untyped-def]
-    """scores[p - lo, j] += draws[k] for all items j of family f, with keys[k] = p families + f.
+def add_draws(lo, keys, draws, ptr, members, weights, scores):  # type: ignore[no-untyped-def]
+    """scores[p - lo, j] += draws[k] weights[j] for items j of family f, keys[k] = p families + f.
 
     The items of family f are members[ptr[f]:ptr[f+1]].
     """
@@ -85,4 +86,4 @@ def add_draws(lo, keys, draws, ptr, members, scores):  # type: ignore[no-untyped
     for k in range(len(keys)):
         row, family = scores[keys[k] // families - lo], keys[k] % families
         for m in range(ptr[family], ptr[family + 1]):
-            row[members[m]] += draws[k]
+            row[members[m]] += draws[k] * weights[members[m]]

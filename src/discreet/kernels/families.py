@@ -20,14 +20,24 @@ def family_effects(lo, hi, ptr, items, codes, size, shrink, residual, found, fam
         for k in range(ptr[p], ptr[p + 1]):
             code = codes[items[k]]
             if code >= 0 and place[code] < 0:
-                # Items come in the order of the catalogue, families nearly so: it is short work.
-                at = last
+                place[code] = 0
+                family[last] = code
+                last += 1
+        if (last - first) * (last - first) > 4 * size:
+            # So many that a pass over all of them is shorter work than moving them.
+            at = first
+            for code in range(size):
+                if place[code] == 0:
+                    family[at] = code
+                    at += 1
+        else:
+            # Items come in the order of the catalogue, families nearly so: few move, and not far.
+            for k in range(first + 1, last):
+                code, at = family[k], k
                 while at > first and family[at - 1] > code:
                     family[at] = family[at - 1]
                     at -= 1
                 family[at] = code
-                place[code] = 0
-                last += 1
         for at in range(first, last):
             place[family[at]] = at
             count[at], effect[at] = 0, 0.0

@@ -48,10 +48,11 @@ def two_products(rows: Array, h: Array, a: Array, linear: Array, out: Array) -> 
 
 
 def add_draws(
-    lo: int, keys: Array, draws: Array, ptr: Array, members: Array, scores: Array
+    lo: int, keys: Array, draws: Array, ptr: Array, members: Array, weights: Array, scores: Array
 ) -> None:
-    """scores[p - lo, j] += draws[k] for all items j of family f, with keys[k] = p families + f."""
+    """scores[p - lo, j] += draws[k] weights[j] of family f, keys[k] = p families + f."""
     families = len(ptr) - 1
     for key, draw in zip(keys, draws, strict=True):
         person, family = divmod(int(key), families)
-        scores[person - lo, members[ptr[family] : ptr[family + 1]]] += draw
+        items = members[ptr[family] : ptr[family + 1]]
+        scores[person - lo, items] += draw * weights[items]

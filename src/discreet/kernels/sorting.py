@@ -99,9 +99,8 @@ def take(source: Array, order: Array, threads: int = 1, *, out: Array | None = N
     """source[order], where it is to go or in a new array."""
     if out is None:
         out = np.empty(len(order), dtype=source.dtype)
-    run_ranges(
-        _take, even_ranges(len(order), threads, least=WORTH_THREADS), threads, source, order, out
-    )
+    ranges = even_ranges(len(order), threads, least=WORTH_THREADS)
+    run_ranges(_take, ranges, threads, read_only(source), read_only(order), out)
     return out
 
 

@@ -103,8 +103,10 @@ class Beside:
 
     def sweep(self, inside: Generation, known: Known) -> None:
         """Remove what nothing can come of any more; while nobody else writes to the ledger."""
-        for path, note in (*self._announced(), *self._announced(hidden=True)):
-            if note.nonce not in inside.pending or note.number <= max(known):
+        for path in (*self._places(), *self._places(hidden=True)):
+            # By name alone: a note whose writer was killed half-way cannot be read.
+            nonce = path.name.rpartition("-")[2]
+            if inside.pending.get(nonce, 0) <= max(known):
                 path.unlink(missing_ok=True)
 
     def forgotten(self, inside: Generation | None, known: Known) -> int | None:
@@ -137,9 +139,12 @@ class Beside:
         notes = [self.current, *(note for _, note in self._announced())]
         return max((note.number for note in notes if note is not None), default=0)
 
-    def _announced(self, *, hidden: bool = False) -> Iterator[tuple[Path, Note]]:
+    def _places(self, *, hidden: bool = False) -> list[Path]:
         start = "." if hidden else ""
-        for path in sorted(self.path.parent.glob(f"{start}{escape(self.path.name)}-*")):
+        return sorted(self.path.parent.glob(f"{start}{escape(self.path.name)}-*"))
+
+    def _announced(self) -> Iterator[tuple[Path, Note]]:
+        for path in self._places():
             note = _read(path)
             if note is not None:  # it may be settled or withdrawn at this very moment
                 yield path, note

@@ -241,6 +241,7 @@ _provenance = _record(
                     "every_hours": _number,
                     "off_schedule": _listed(_count),
                 },
+                later={"changes": _words, "removed": _count},
             )
         ),
         "recorded": _flag,

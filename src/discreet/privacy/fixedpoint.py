@@ -39,10 +39,14 @@ BUDGET_SHAVE = 2.0**-36
 their sums are within it: #gaussian-accounting, #the-ledger."""
 LEDGER_SHAVE = 2.0**-40
 """Off the level of a pair that has spent before: what was allowed adds up to <= E: #the-ledger."""
-ROUNDING = 2.0**-53
-"""What one operation in 64 bits errs by, at most, as a share of its result: #what-is-assumed."""
-MOST_PARTS = 1 << 16
-"""Of a delta, whose sum may be rounded up by so many ROUNDINGs: #the-ledger."""
+MU_SHAVE = 2.0**-40
+"""Off a record's weight in the rounds of a divided ledger: its mu^2, as it is used, is within what
+the ledger is told, although a root, a quotient and the sums are rounded: #the-purses."""
+LARGEST_SHARE = 0.99
+"""Of an epsilon that may be pure, and of one that may not: what rounds it up is within what
+BUDGET_SHAVE leaves of the other part: #the-purses."""
+DELTA_PARTS = 16
+"""What was spent of a delta before it was divided counts in sixteenths, rounded up: #the-purses."""
 FUNCTIONS_HAIR = 2.0**-48
 """More than erfc, exp, log and four roundings err by, as a share: #gaussian-accounting."""
 

@@ -48,7 +48,13 @@ class Generation:
         return max(latest, self.used) + 1
 
     def history(
-        self, number: int, *, every_hours: float = 0.0, off_schedule: tuple[int, ...] = ()
+        self,
+        number: int,
+        *,
+        every_hours: float = 0.0,
+        off_schedule: tuple[int, ...] = (),
+        changes: tuple[str, ...] = (),
+        removed: int = 0,
     ) -> History:
         """What the certificate of release `number` records of the ledger's past."""
         return History(
@@ -59,6 +65,8 @@ class Generation:
             moves=self.moves,
             every_hours=every_hours,
             off_schedule=off_schedule,
+            changes=changes,
+            removed=removed,
         )
 
 

@@ -26,6 +26,7 @@ from discreet.privacy.fixedpoint import COIN_GRID
 
 Hashes = tuple[NDArray[np.int64], NDArray[np.int64]]
 """How ledgers name the pairs of a table's records: 104 bits of each, as two integers of 52."""
+HASH_BITS = 52
 
 
 def derive_key(purpose: str, seed: int) -> str:
@@ -86,6 +87,17 @@ def pair_hashes(
     numbers = pair_uniforms(key, user_ids, item_ids, user, item, count=2)
     whole = (numbers * COIN_GRID).astype(np.int64)
     return whole[:, 0], whole[:, 1]
+
+
+def pair_hash(key: str, user: str, item: str) -> tuple[int, int]:
+    """One pair's name in a ledger, as `pair_hashes` would give it, without setting up tables.
+
+    >>> pair_hash("0" * 64, "ann", "film")
+    (1303403138352106, 776833447205237)
+    """
+    text = f"{key}{len(user.encode())}:{user}:{item}"
+    digits = hashlib.sha256(text.encode()).hexdigest()
+    return int(digits[:13], 16), int(digits[16:29], 16)
 
 
 def _packed(texts: pl.Series) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

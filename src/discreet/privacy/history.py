@@ -53,6 +53,10 @@ class History:
     """The declared schedule; 0 where none was declared."""
     off_schedule: tuple[int, ...] = ()
     """Releases that did not come when the declared schedule wanted them."""
+    changes: tuple[str, ...] = ()
+    """What was declared anew while people were rating: when, and what instead of what."""
+    removed: int = 0
+    """How many items of the catalogue were taken down."""
 
     @property
     def whole(self) -> bool:
@@ -60,19 +64,28 @@ class History:
         return self.since == 1 and not self.restores
 
 
-def off_schedule(begun: Sequence[tuple[int, int]], every_hours: float) -> tuple[int, ...]:
+Schedule = tuple[int, float]
+"""From when on (ms), and every how many hours; 0 for none."""
+
+
+def off_schedule(
+    begun: Sequence[tuple[int, int]], schedules: Sequence[Schedule]
+) -> tuple[int, ...]:
     """Which releases came early, or a twentieth of a period late; `begun` has (number, ms).
 
-    A release is due one period after the one before began. The first may come at any time.
+    A release is due one period after the one before began, or after the schedule was declared, if
+    that came later. The first may come at any time.
 
-    >>> off_schedule([(1, 0), (2, 24 * HOUR), (3, 30 * HOUR)], every_hours=24)
+    >>> off_schedule([(1, 0), (2, 24 * HOUR), (3, 30 * HOUR)], [(0, 24)])
     (3,)
+    >>> off_schedule([(1, 0), (2, 24 * HOUR), (3, 35 * HOUR)], [(0, 24), (29 * HOUR, 6)])
+    ()
     """
-    if not every_hours:
-        return ()
-    period, found = every_hours * HOUR, []
+    found = []
     for (_, before), (number, at) in pairwise(begun):
-        late = at - before - period
-        if not -_EARLY <= late <= max(period / 20, _EARLY):
+        since, hours = max((one for one in schedules if one[0] <= at), default=(0, 0.0))
+        period = hours * HOUR
+        late = at - max(before, since) - period
+        if period and not -_EARLY <= late <= max(period / 20, _EARLY):
             found.append(number)
     return tuple(found)

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
-from discreet.privacy.fixedpoint import LEDGER_SHAVE, MOST_PARTS, ROUNDING
+from discreet.privacy.fixedpoint import LEDGER_SHAVE
 
 SPEND_COLUMNS: dict[str, type[pl.DataType]] = {
     "h1": pl.Int64,
@@ -24,51 +24,69 @@ SPEND_COLUMNS: dict[str, type[pl.DataType]] = {
     "level": pl.Float64,
     "spent": pl.Float64,
     "delta": pl.Float64,
+    "pure": pl.Float64,
+    "mu2": pl.Float64,
 }
 """How every ledger keeps its spends: a pair's two hashes, and the numbers of `Spends`."""
 
 
 class Spends(NamedTuple):
-    """What the pair of each record of a table has spent so far, and the level it was counted at."""
+    """What the pair of each record of a table has spent so far, and the level it was counted at.
+
+    `epsilon` and `delta` were spent undivided, by Tally or as an (epsilon, delta); the rest from
+    the two purses of a divided ledger (`privacy.purses`): `pure` is an epsilon, `mu2` the square
+    of a mu.
+    """
 
     level: Floats
     epsilon: Floats
     delta: Floats
+    pure: Floats
+    mu2: Floats
+
+    @classmethod
+    def none(cls, records: int) -> Spends:
+        """Nothing was spent before."""
+        return cls(*np.zeros((len(cls._fields), records)))
 
     def remaining(self, levels: Floats) -> Floats:
-        """What each record may still spend of its level, at least 0.
+        """What each record has not spent undivided of its level, at least 0.
 
-        >>> spent = Spends(*np.array([[1.0, 1.0], [0.4, 1.0], [0.0, 0.0]]))
+        >>> spent = Spends.none(2)._replace(epsilon=np.array([0.4, 1.0]))
         >>> spent.remaining(np.array([1.0, 1.0])).round(6).tolist()
         [0.6, 0.0]
         """
-        # The ledger's sums are rounded: a pair that has spent before leaves a hair untouched.
-        whole = np.where(self.epsilon > 0, levels * (1 - LEDGER_SHAVE), levels)
-        return np.maximum(whole - self.epsilon, 0.0)
+        return left_of(levels, self.epsilon)
 
     def raised(self, levels: Floats) -> NDArray[np.bool_]:
         """Whether a record is new, or its level is above that at which its pair was counted."""
         return levels > self.level
 
-    def allowance(
-        self, levels: Floats, t: float, *, publications: int = 1, delta: float = 0.0
-    ) -> Floats:
-        """What each record may spend in the next publication: docs/proofs/incremental.md.
+    def undivided(self, levels: Floats, t: float, *, delta: float = 0.0) -> Costs:
+        """What each record may spend in the next publication, if the ledger is not divided.
 
-        e = min(epsilon - spent, min(epsilon, t)/n), if another n-th of a lifetime's delta fits;
-        with n = 1 only if the pair is new or its level was raised. It depends on the record's own
-        pair alone.
+        e = min(epsilon - spent, t) if the pair is new or its level was raised, and with a delta
+        only if it has spent none: docs/proofs/incremental.md. It depends on the pair alone.
         """
-        # Never more than the ledger is told: a level above t would otherwise get more in tallies,
-        # which count in shares of a lifetime's.
-        part = np.minimum(self.remaining(levels), np.minimum(levels, t) / publications)
-        if publications == 1:
-            part = np.where(self.raised(levels), part, 0.0)
+        allowed = np.where(self.raised(levels), np.minimum(self.remaining(levels), t), 0.0)
         if delta > 0:
-            # Parts of delta add up to delta but for rounding; each has set aside more.
-            most = delta * (1 + min(publications, MOST_PARTS) * ROUNDING)
-            part = np.where(self.delta + delta / publications <= most, part, 0.0)
-        return part
+            allowed = np.where(self.delta > 0, 0.0, allowed)
+        return Costs.of(levels, epsilon=allowed, delta=np.where(allowed > 0, delta, 0.0))
+
+    def after(self, costs: Costs) -> Spends:
+        """What is spent once a release that costs this is out: as every ledger adds it up."""
+        level = np.where(costs.counted, np.maximum(self.level, costs.level), self.level)
+        added = zip(self[1:], costs[1:], strict=True)
+        return Spends(level, *(before + more for before, more in added))
+
+
+def left_of(whole: Floats, spent: Floats) -> Floats:
+    """What is left of a budget or purse, at least 0.
+
+    A ledger's sums are rounded: who has spent before leaves a hair untouched.
+    """
+    shaved = np.where(spent > 0, whole * (1 - LEDGER_SHAVE), whole)
+    return np.asarray(np.maximum(shaved - spent, 0.0))
 
 
 class Costs(NamedTuple):
@@ -77,11 +95,19 @@ class Costs(NamedTuple):
     level: Floats
     epsilon: Floats
     delta: Floats
+    pure: Floats
+    mu2: Floats
+
+    @classmethod
+    def of(cls, level: Floats, **costs: Floats) -> Costs:
+        """Those given, and nothing else."""
+        nothing = np.broadcast_to(0.0, level.shape)
+        return cls(level, *(costs.get(name, nothing) for name in cls._fields[1:]))
 
     @property
     def counted(self) -> NDArray[np.bool_]:
         """Whether a record costs anything at all: the ledger is told of those alone."""
-        return (self.epsilon > 0) | (self.delta > 0)
+        return (self.epsilon > 0) | (self.delta > 0) | (self.pure > 0) | (self.mu2 > 0)
 
 
 class Summary(TypedDict):
@@ -89,10 +115,13 @@ class Summary(TypedDict):
 
     pairs: float
     total: float
-    """Of epsilon; so are the mean and the largest."""
+    """Of epsilon, undivided and pure; so are the mean and the largest."""
     mean: float
     largest: float
     largest_delta: float
+    """Undivided."""
+    largest_mu: float
+    """The root of the largest mu^2: what a pair has spent of its Gaussian purse."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.arrays import Integers
-from discreet.errors import ParameterError, require_choice, require_count
+from discreet.errors import MissingExtraError, ParameterError, require_choice, require_count
 from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_ranges, thread_count
 from discreet.privacy.attempts import add_exactly
 from discreet.privacy.hashing import derive_key
@@ -156,11 +156,28 @@ def _exactly(law: Law, sums: Integers, scale: float, threads: int | None) -> Int
     return noisy.reshape(sums.shape)
 
 
+def require_sampler(name: str) -> None:
+    """An error, before any work is done, if there is no sampler of this name, or not here."""
+    require_choice("noise", name, SAMPLERS)
+    if name == "opendp":
+        _import_opendp()
+
+
+def _import_opendp() -> Any:
+    try:
+        import opendp.prelude as dp  # imported here: it takes a third of a second
+    except ImportError:
+        raise MissingExtraError(
+            "noise='opendp' needs OpenDP: install the extra with: pip install 'discreet[opendp]', "
+            "or leave it to noise='exact', which draws the same law"
+        ) from None
+    return dp
+
+
 def _by_opendp(law: Law, sums: Integers, scale: float, threads: int | None) -> Integers:
     """Sums through OpenDP's discrete Laplace mechanism, which needs no floating point either."""
-    import opendp.prelude as dp  # imported here: it takes a third of a second
-
     assert law is Law.LAPLACE
+    dp = _import_opendp()
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
     noisy = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale=scale)

@@ -81,8 +81,10 @@ def _about_tables(made: Provenance) -> Iterator[_Finding]:
         "ratings."
     )
     if made.catalogue == Catalogue.GIVEN:
+        later = ", and so was every change to it" if made.variant == INCREMENTAL else ""
         yield _Finding(
-            "The item catalogue, and every column of its table, was made without the ratings."
+            "The item catalogue, and every column of its table, was made without the ratings"
+            f"{later}."
         )
     else:
         # Under REPLACE who rated what is public by definition, and with it the rated items.
@@ -166,6 +168,17 @@ def _about_ledger(made: Provenance) -> Iterator[_Finding]:
             f"Releases were declared in advance for every {past.every_hours:g} hours. None came "
             "early, or late by more than a twentieth of that; when exactly, and when the first "
             "came, did not depend on the ratings."
+        )
+    if past.changes:
+        yield _Finding(
+            f"What had been declared was changed later ({'; '.join(past.changes)}): what to, and "
+            "when, did not depend on the ratings.",
+            Status.CONDITIONAL,
+        )
+    if past.removed:
+        yield _Finding(
+            f"{past.removed} items of the catalogue were taken down: no release counts them any "
+            "more. Which, and when, did not depend on the ratings."
         )
     yield _Finding(ledgers.UNNOTICED)
     if past.since > 1:

@@ -161,6 +161,11 @@ _NOISE = "proofs/noise.md"
 """What is proven rests on noise that is exactly what its proof says: that has a page of its own."""
 
 
+_PACKAGE = Path(__file__).parents[1]
+PLACES = (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs")
+"""Where pages are: a wheel holds them; in a checkout they are where they are written."""
+
+
 def read_proof(theorem: Theorem) -> str:
     """The page that a theorem's proof stands on, from the installed package: no network.
 
@@ -168,9 +173,7 @@ def read_proof(theorem: Theorem) -> str:
     """
     page = theorem.proof.split("#", maxsplit=1)[0]
     pages = (page, _NOISE) if theorem.backing == Status.PROVEN else (page,)
-    package = Path(__file__).parents[1]
-    # A wheel holds the pages; in a checkout they are where they are written.
-    for place in (package / "docs", package.parents[1] / "docs"):
+    for place in PLACES:
         if theorem.name in THEOREMS and (place / page).is_file():
             return "\n".join((place / name).read_text(encoding="utf-8") for name in pages)
     raise ReleaseError(

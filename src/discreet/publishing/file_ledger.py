@@ -1,15 +1,14 @@
 """The ledger in a file: what each pair of user and item has spent, over all releases; secret.
 
-A SQLite file that only its owner can read. A pair is named by a keyed hash alone, so erasing a
-person's ratings elsewhere leaves nothing here that names them. A spend is written durably before
-its release becomes visible; a crash in between loses budget, never privacy, and the next
-publication first puts in place what was recorded and staged.
+A SQLite file that only its owner can read; `spend_pages` says how spends lie in it. A pair is named
+by a keyed hash alone, so erasing a person's ratings elsewhere leaves nothing here that names them.
+A spend is written durably before its release becomes visible; a crash in between loses budget,
+never privacy, and the next publication first puts in place what was recorded and staged.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import secrets
 import sqlite3
@@ -19,27 +18,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
-
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError
 from discreet.privacy.beside import Beside
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.generation import Generation, unrecorded
+from discreet.privacy.hashing import Hashes
 from discreet.privacy.history import History
 from discreet.privacy.keeper import Keeper
-from discreet.privacy.lifetime import SPEND_COLUMNS, Costs, Spends, Summary
-from discreet.publishing.ledger import Named, find_spends, hash_records
+from discreet.privacy.lifetime import Costs, Spends, Summary
+from discreet.publishing import spend_pages
+from discreet.publishing.ledger import Named, hash_records
 
-FORMAT, OLDER = "3", "2"
-"""An older one has no generation; it gets one with its next publication."""
-_SCHEMA = """
+FORMAT, OLDER = "4", ("3", "2")
+"""Older ones have a row for every pair and no purses, or no generation either; they become what is
+written now with their next publication."""
+_SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE spends (
-    h1 INTEGER NOT NULL, h2 INTEGER NOT NULL,
-    level REAL NOT NULL, spent REAL NOT NULL, delta REAL NOT NULL,
-    PRIMARY KEY (h1, h2)
-) WITHOUT ROWID;
+{spend_pages.SCHEMA}
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, scheme TEXT NOT NULL,
     threshold TEXT NOT NULL, recorded TEXT NOT NULL, state TEXT NOT NULL,
@@ -89,7 +85,8 @@ class _Keeper(Keeper[sqlite3.Connection]):
         return None if found is None else Generation.of(json.loads(found[0]))
 
     def save(self, at: sqlite3.Connection, generation: Generation) -> None:
-        """Store it; only versions that know of generations can read the ledger from now on."""
+        """Store it; only versions that know of purses can read the ledger from now on."""
+        spend_pages.turn_into_pages(at)
         rows = [("generation", json.dumps(generation.to_dict())), ("format", FORMAT)]
         at.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
@@ -108,6 +105,7 @@ class FileLedger:
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         self.path = Path(path).expanduser().resolve()  # one lock, however the path is spelled
         self._keeper = _Keeper(self.path)
+        self._named: tuple[Ratings | None, Hashes | None] = (None, None)
         if not self.path.exists():
             if not create:
                 raise LedgerError(f"no ledger {self.path}: check the path")
@@ -118,7 +116,7 @@ class FileLedger:
             self._key, found = rows["key"], rows["format"]
         except (sqlite3.DatabaseError, KeyError) as error:
             raise LedgerError(f"{self.path} is not a ledger: {error}") from None
-        if found not in (FORMAT, OLDER):
+        if found not in (FORMAT, *OLDER):
             raise LedgerError(f"{self.path} has format {found!r}, this version reads {FORMAT}")
 
     def __repr__(self) -> str:
@@ -168,12 +166,32 @@ class FileLedger:
 
     def spends(self, ratings: Ratings) -> Spends:
         """What the pair of each record has spent so far."""
-        return find_spends(self._spends(), hash_records(self._key, ratings))
+        with closing(connect(self.path)) as database:
+            return spend_pages.find(database, self._hashes(ratings))
 
-    def record(self, ratings: Ratings, costs: Costs, release: LedgerRelease) -> None:
-        """Write, in one durable step, what each record spends and which release it is for."""
-        columns = (*hash_records(self._key, ratings), *costs)
-        rows = zip(*(column[costs.counted].tolist() for column in columns), strict=True)
+    def _hashes(self, ratings: Ratings) -> Hashes:
+        """The pairs' names; of the table that was asked for last they are known."""
+        last, hashes = self._named
+        if last is not ratings or hashes is None:
+            hashes = hash_records(self._key, ratings)
+            self._named = (ratings, hashes)
+        return hashes
+
+    @property
+    def share(self) -> float | None:
+        """The pure share of every epsilon, if the ledger is divided into purses."""
+        with closing(connect(self.path)) as database:
+            found = database.execute("SELECT value FROM meta WHERE name = 'share'").fetchone()
+        return None if found is None else float(found[0])
+
+    def record(
+        self, ratings: Ratings, costs: Costs, release: LedgerRelease, share: float | None = None
+    ) -> None:
+        """Write, in one durable step, what each record spends and which release it is for.
+
+        With a pure share the ledger is divided by it, from now on and for ever.
+        """
+        hashes = self._hashes(ratings)
         announced = self._keeper.publication(self.history(release.number), release.digest)
         with announced as commit, self._keeper.writing() as database:
             # The lock should have seen to it, but budgets were computed from this very state.
@@ -182,12 +200,10 @@ class FileLedger:
                     f"another process has published with {self.path} in the meantime: nothing was "
                     "recorded and nothing shown; publish again"
                 )
-            database.executemany(
-                "INSERT INTO spends VALUES (?, ?, ?, ?, ?) ON CONFLICT (h1, h2) DO UPDATE SET "
-                "level = max(level, excluded.level), spent = spent + excluded.spent, "
-                "delta = delta + excluded.delta",
-                rows,
-            )
+            spend_pages.add(database, hashes, costs)
+            if share is not None:
+                row = ("share", repr(share))
+                database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
             database.execute(
                 "INSERT INTO releases VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -240,13 +256,11 @@ class FileLedger:
         What was counted since the copy was made is unknown, so all are charged without limit.
         Later releases get numbers above `after`. Returns how many pairs were charged.
         """
-        full = (math.inf, math.inf, 1.0)
-        first, second = (column.tolist() for column in hash_records(self._key, ratings))
-        rows = [(*pair, *full) for pair in zip(first, second, strict=True)]
+        hashes = hash_records(self._key, ratings)
 
         def charge(database: sqlite3.Connection) -> None:
-            database.execute("UPDATE spends SET level = ?, spent = ?, delta = ?", full)
-            database.executemany("INSERT OR REPLACE INTO spends VALUES (?, ?, ?, ?, ?)", rows)
+            spend_pages.turn_into_pages(database)
+            spend_pages.charge_in_full(database, hashes)
 
         with self.publishing():
             self._keeper.restored(charge, after)
@@ -265,28 +279,21 @@ class FileLedger:
 
     def summary(self) -> Summary:
         """What pairs have spent, but those charged in full, without limit: `charged_in_full`."""
-        spends = self._spends().filter(pl.col("spent").is_finite())
-        spent, delta = spends["spent"].to_numpy(), spends["delta"].to_numpy()
-        return Summary(
-            pairs=float(len(spent)),
-            total=float(spent.sum()),
-            mean=float(spent.mean()) if len(spent) else 0.0,
-            largest=float(spent.max(initial=0.0)),
-            largest_delta=float(delta.max(initial=0.0)),
-        )
+        with closing(connect(self.path)) as database:
+            return spend_pages.summary(database)
 
     def charged_in_full(self) -> int:
         """For the operator alone: how many pairs will never be counted again, after a restore."""
-        return int(self._spends()["spent"].is_infinite().sum())
-
-    def _spends(self) -> pl.DataFrame:
         with closing(connect(self.path)) as database:
-            rows = database.execute(f"SELECT {', '.join(SPEND_COLUMNS)} FROM spends").fetchall()
-        return pl.DataFrame(rows, schema=SPEND_COLUMNS, orient="row")
+            return spend_pages.charged_in_full(database)
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open a ledger's file, so that what is committed is durable when COMMIT returns."""
     database = sqlite3.connect(path, timeout=30)
-    database.execute("PRAGMA synchronous = EXTRA")
+    try:
+        database.execute("PRAGMA synchronous = EXTRA")
+    except sqlite3.Error:  # such as a file that is no database
+        database.close()
+        raise
     return database

@@ -13,12 +13,11 @@ from pathlib import Path
 
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError, ReleaseError
-from discreet.privacy.lifetime import Costs
 from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, FileLedger, LedgerRelease
 from discreet.release.durable import put_in_place, remove_leftovers
 from discreet.release.format import FILES
 from discreet.release.release import Release
-from discreet.schemes.base import LedgerState
+from discreet.schemes.base import Batch, LedgerState
 
 
 @dataclass(frozen=True)
@@ -51,14 +50,15 @@ class FolderLedger:
             spends=self.book.spends(data),
             history=self.book.history(self.book.next_number()),
             earlier=len(self.book.releases()),
+            share=self.book.share,
         )
 
-    def record(self, data: Ratings, costs: Costs, release: Release) -> LedgerRelease:
+    def record(self, data: Ratings, batch: Batch) -> LedgerRelease:
         """Stage the release, write down what it costs, and put it in place."""
-        staged = release.stage(self.target)
+        staged = batch.model.release.stage(self.target)
         certificate = Release.load(staged).certificate
         entry = self.book.next_release(certificate, staged, self.target)
-        self.book.record(data, costs, entry)
+        self.book.record(data, batch.costs, entry, batch.share)
         put_in_place(staged, self.target)
         self.book.settle(entry.number, VISIBLE)
         return entry._replace(state=VISIBLE)

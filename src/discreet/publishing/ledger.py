@@ -10,9 +10,8 @@ import polars as pl
 from discreet.data.ratings import Ratings
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.hashing import Hashes, pair_hashes
-from discreet.privacy.lifetime import Costs, Spends
-from discreet.release.release import Release
-from discreet.schemes.base import LedgerState
+from discreet.privacy.lifetime import SPEND_COLUMNS, Spends
+from discreet.schemes.base import Batch, LedgerState
 
 Entry = TypeVar("Entry")
 Entry_co = TypeVar("Entry_co", covariant=True)
@@ -32,7 +31,7 @@ class Ledger(Protocol[Entry_co]):
         """Where the ledger stands, for the pairs of a table's records."""
         ...
 
-    def record(self, data: Ratings, costs: Costs, release: Release) -> Entry_co:
+    def record(self, data: Ratings, batch: Batch) -> Entry_co:
         """Write durably what a release costs each record, then show it; the entry it has now.
 
         A crash may lose budget, never privacy: nothing is visible that is not paid for.
@@ -63,4 +62,4 @@ def find_spends(known: pl.DataFrame, hashes: Hashes) -> Spends:
     """What these pairs have spent, out of a ledger's whole frame (SPEND_COLUMNS); a new one 0."""
     wanted = pl.DataFrame({"h1": hashes[0], "h2": hashes[1]})
     found = wanted.join(known, on=["h1", "h2"], how="left", maintain_order="left").fill_null(0.0)
-    return Spends(*(found[name].to_numpy() for name in ("level", "spent", "delta")))
+    return Spends(*(found[name].to_numpy() for name in list(SPEND_COLUMNS)[2:]))

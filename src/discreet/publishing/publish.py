@@ -6,9 +6,9 @@ from pathlib import Path
 
 from discreet.data.edges import require_inside
 from discreet.data.ratings import Ratings
+from discreet.data.tables import Table, as_ratings
 from discreet.errors import LedgerError, ParameterError
 from discreet.kernels.compute import Compute
-from discreet.privacy.lifetime import Costs
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -22,7 +22,7 @@ from discreet.schemes.model import FactorModel
 
 def publish(
     scheme: Publishing,
-    ratings: Ratings,
+    ratings: Table,
     spec: PrivacySpec | None = None,
     *,
     out: str | Path,
@@ -39,11 +39,12 @@ def publish(
     operator is told. Safe against being killed at any time and against two publishers at once.
     """
     require_publishing(scheme)  # before a new ledger begins
+    table = as_ratings(ratings)
     book = ledger if isinstance(ledger, FileLedger) else FileLedger(ledger)
     into = FolderLedger(book, Path(out).expanduser().resolve())
     into.require_apart()
     model, _ = publish_into(
-        into, scheme, ratings, spec, seed=seed, compute=compute, progress=progress
+        into, scheme, table, spec, seed=seed, compute=compute, progress=progress
     )
     return model
 
@@ -70,8 +71,7 @@ def publish_into(
         run = Run(Randomness(seed, run=state.earlier), compute, progress)
         batch = scheme.publish_batch(data, spec, state, run)
         progress("publish", 2, 3)
-        costs = Costs(spec.levels(data), batch.epsilons, batch.deltas)
-        entry = ledger.record(data, costs, batch.model.release)
+        entry = ledger.record(data, batch)
         progress("publish", 3, 3)
     return batch.model, entry
 

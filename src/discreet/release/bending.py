@@ -16,6 +16,8 @@ from discreet.release.tallies import Tallies
 
 CONSTANT = "one"
 """The name of the column that is the same for every item: a person's own level."""
+FACTOR = "factor "
+"""A hidden direction of liking's name, before its number."""
 # The same for every data set: docs/constants.md.
 _LINEAR, _CURVED = 0.8, 0.2
 """The prior variance of a taste: what the released columns keep, and what the curves add to it, as

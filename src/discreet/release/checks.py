@@ -27,6 +27,9 @@ def check_release(release: Release) -> None:
         raise ReleaseError(f"{count} items need as many doubts, none below zero")
     if release.choices is not None:
         release.choices.check(count)
+    for kept in (release.liking_sums, release.choosing_sums):
+        if kept is not None:
+            kept.check(count)
     for name in ("item_effects", "item_factors", "prior", "item_doubts"):
         values = getattr(release, name)
         if values is not None and not np.isfinite(values).all():

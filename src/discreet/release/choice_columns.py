@@ -30,6 +30,9 @@ FLAGS_WITH_PRODUCTS = 32
 """Flags beyond so many, the most chosen first, have no products with numbers and effects."""
 BEND = 0.25
 """Items are weighed by m/(m + 0.25 M), M the count of the item that a choice typically falls on."""
+RIDGE_LIKING = 20.0
+"""Of the strongest hidden direction of liking, where a release has some: what people like alike
+they also choose together."""
 KEPT = 64
 """Of all directions among public columns, the strongest."""
 LIFT_PUBLIC, LIFT_BESIDE_HIDDEN = 0.67, 0.4
@@ -49,8 +52,8 @@ class ChoiceColumns(NamedTuple):
     own choices bear them out."""
     lift: float
     """How much of a lift these are taken to explain."""
-    hidden: bool
-    """Whether there are hidden directions too."""
+    hidden: int
+    """How many hidden directions there are."""
 
 
 def choice_columns(
@@ -59,11 +62,12 @@ def choice_columns(
     features: Features,
     choices: ChoiceFactors | None,
     weights: Floats,
+    liking: Array | None = None,
 ) -> ChoiceColumns:
     """Popularity, hidden directions, and public features as far as neither explains them.
 
     `counts` are how often items were chosen, above zero; `weights` are what popularity is measured
-    by: the same, or counts of what was liked.
+    by: the same, or counts of what was liked. `liking` are hidden directions of liking.
     """
     public = strongest(public_columns(counts, effects, features), bent(counts))
     w = weights / weights.sum()
@@ -73,16 +77,26 @@ def choice_columns(
     square = standardised(popular**2, w)
     ridges = np.sqrt([RIDGE_POPULAR, RIDGE_POPULAR_SQUARE])
     taste = np.sqrt(LIFT_PUBLIC) * np.column_stack([popular, square]) / ridges
-    if choices is None:
-        values = np.hstack([taste, np.sqrt(LIFT_PUBLIC) * public])
-        public_ones = slice(taste.shape[1], values.shape[1])
-        return ChoiceColumns(values, public_ones, LIFT_PUBLIC, hidden=False)
-    hidden = choices.columns - w @ choices.columns
-    # What hidden directions say, as far as they are signal, is not said again.
-    taste, public = (_without(x, hidden, w, choices.reliability) for x in (taste, public))
-    values = np.hstack([taste, hidden, np.sqrt(LIFT_BESIDE_HIDDEN) * public])
-    public_ones = slice(taste.shape[1] + hidden.shape[1], values.shape[1])
-    return ChoiceColumns(values, public_ones, LIFT_BESIDE_HIDDEN, hidden=True)
+    liked = _without(_liking_columns(liking, w), polynomial, w)
+    lift, hidden = LIFT_PUBLIC, np.zeros((len(w), 0))
+    if choices is not None:
+        lift, hidden = LIFT_BESIDE_HIDDEN, choices.columns - w @ choices.columns
+        # What hidden directions say, as far as they are signal, is not said again.
+        taste, public, liked = (
+            _without(x, hidden, w, choices.reliability) for x in (taste, public, liked)
+        )
+    values = np.hstack([taste, hidden, liked, np.sqrt(lift) * public])
+    public_ones = slice(values.shape[1] - public.shape[1], values.shape[1])
+    return ChoiceColumns(values, public_ones, lift, hidden.shape[1])
+
+
+def _liking_columns(liking: Array | None, w: Floats) -> NDArray[np.float64]:
+    """Directions of liking, each as strong beside the strongest as it is in predicting ratings."""
+    if liking is None or not liking.shape[1]:
+        return np.zeros((len(w), 0))
+    centred = np.asarray(liking, dtype=np.float64) - w @ liking
+    sizes = np.sqrt(w @ centred**2)
+    return np.asarray(centred / max(float(sizes.max()), 1e-12) / np.sqrt(RIDGE_LIKING))
 
 
 def public_columns(counts: Floats, effects: Floats, features: Features) -> Floats:

@@ -32,13 +32,19 @@ RIDGE_ITEMS = 0.4
 """Of the linear reading, in counts of the item that a choice typically falls on."""
 NEWCOMER = 2.0
 """Everybody begins as if they had chosen so many typical items."""
-PERSON_RIDGE, PERSON_SPREAD, LONG_HISTORY = 1.5, 0.4, 100.0
-"""Of the log-linear reading: 1.5 sqrt(1 + n/100) for n choices, over columns divided by the root of
-0.4."""
+PERSON_RIDGE, RIDGE_WITH_HIDDEN = 1.5, 0.6
+"""Of the log-linear reading, with public columns alone and with hidden directions, whose noise is
+taken off already: times sqrt(1 + n/100) for n choices."""
+PERSON_SPREAD, LONG_HISTORY = 0.4, 100.0
+"""Its columns are divided by the root of this; the length of a long history."""
 POPULARITY_POWER = 0.7
 """In the log-linear reading popularity counts less than it is: one's history has it already."""
-LINEAR_SHARE, LINEAR_SHARE_PUBLIC = 0.7, 0.4
-"""How much the linear reading counts: with hidden directions, and with public columns alone."""
+LEAST_LINEAR, MOST_LINEAR, MANY_DIRECTIONS = 0.5, 0.9, 20.0
+"""How much the linear reading counts: with public columns alone, with hidden directions without
+number, and how many of these are half of the way."""
+FAMILIAR = 2.0
+"""In counts of the item that a choice typically falls on: of an item chosen more often, hidden
+directions tell whom its series draws."""
 TASTE, TASTE_PRECISION, TASTE_ENOUGH = 0.4, 11.0, 0.1
 """How strongly people's choices follow public columns before anything is seen, how firmly that is
 believed, and from how much on they are trusted in full."""
@@ -95,7 +101,10 @@ class ChoiceModel(NamedTuple):
     """How much of a lift these are taken to explain."""
     evidence: float
     """What two choices tell of whether somebody follows them."""
-    hidden: bool
+    hidden: int
+    """How many hidden directions there are."""
+    unfamiliar: Array
+    """How much it counts for every item that one knows others of its series, from 0 to 1."""
 
 
 class Choosers(NamedTuple):
@@ -144,7 +153,19 @@ def choice_model(columns: ChoiceColumns, counts: Floats, weights: Floats) -> Cho
         lift=columns.lift,
         evidence=float((square * square).sum()),
         hidden=columns.hidden,
+        unfamiliar=_unfamiliar(counts, columns.hidden).astype(np.float32),
     )
+
+
+def _unfamiliar(counts: Floats, hidden: int) -> Floats:
+    """Less for what many chose, if there are hidden directions: they have learned it already."""
+    typical = (counts @ counts) / counts.sum()
+    return 1 / (1 + counts / (FAMILIAR * typical)) if hidden else np.ones(len(counts))
+
+
+def _linear_share(hidden: int) -> float:
+    """More, the more hidden directions noise has left to be told."""
+    return LEAST_LINEAR + (MOST_LINEAR - LEAST_LINEAR) * hidden / (hidden + MANY_DIRECTIONS)
 
 
 def _tiles(rows: Floats) -> Array:
@@ -163,10 +184,11 @@ def choosers(model: ChoiceModel, own: Own, values: Array, threads: int | None = 
     linear = (weighed * followed + model.newcomer) @ model.inverse
     half = np.sqrt(followed[:, 1:])
     b = half * (plain[:, 1:] / np.sqrt(PERSON_SPREAD) - n[:, None] * model.centre)
-    ridge = PERSON_RIDGE * np.sqrt(1 + n / LONG_HISTORY)
+    least = RIDGE_WITH_HIDDEN if model.hidden else PERSON_RIDGE
+    ridge = least * np.sqrt(1 + n / LONG_HISTORY)
     b = (b @ model.axes) / (ridge[:, None] + n[:, None] * model.sizes)
     a = half * (b @ model.axes.T) / np.sqrt(PERSON_SPREAD)
-    share = np.full(len(n), LINEAR_SHARE) if model.hidden else LINEAR_SHARE_PUBLIC * trust
+    share = np.full(len(n), _linear_share(model.hidden)) if model.hidden else LEAST_LINEAR * trust
     loglinear = np.hstack([np.zeros((len(n), 1)), a])
     return Choosers(*(x.astype(np.float32) for x in (linear, loglinear, share, trust)))
 

@@ -23,6 +23,7 @@ from discreet.errors import ReleaseError
 from discreet.privacy import encoding
 from discreet.privacy.certificate import Certificate
 from discreet.release.choice_factors import ChoiceFactors
+from discreet.release.heard_sums import HeardSums
 from discreet.release.scoring import FoldIn
 from discreet.release.tallies import Tallies
 
@@ -34,6 +35,7 @@ ITEMS, MODEL, CERTIFICATE = "items.arrow", "model.json", "certificate.json"
 FILES = {ITEMS, MODEL, CERTIFICATE}
 _EFFECT, _FACTORS, _FAMILY, _DOUBT = "_effect", "_factors", "_family_", "_doubt"
 _CHOICES = "_choice_factors"
+_HEARD = ("liking_sums", "choosing_sums")
 _TALLIES = ("_against", "_in_favour", "_noise_variance")
 
 
@@ -49,6 +51,11 @@ def write_files(release: Release) -> dict[str, bytes]:
         columns[_DOUBT] = release.item_doubts
     if release.choices is not None:
         columns[_CHOICES] = release.choices.columns
+    for kind in _HEARD:
+        kept = getattr(release, kind)
+        if kept is not None and len(kept.tastes):
+            columns[f"_{kind}"] = kept.sums.astype(np.float32)
+            columns[f"_{kind}_information"] = kept.information
     table = release.items.frame.with_columns(
         pl.Series(name, values) for name, values in columns.items()
     )
@@ -71,6 +78,7 @@ def write_files(release: Release) -> dict[str, bytes]:
             "ridge_per_rating": release.fold_in.ridge_per_rating,
         },
     }
+    model |= {f"{kind}_tastes": _tastes(getattr(release, kind)) for kind in _HEARD}
     files = {ITEMS: buffer.getvalue(), MODEL: (json.dumps(model, indent=2) + "\n").encode()}
     bound = release.certificate.with_digest(_digest(encoding.write(release.certificate), files))
     return {**files, CERTIFICATE: encoding.write(bound).encode()}
@@ -94,6 +102,11 @@ def read_fields(files: Mapping[str, bytes]) -> dict[str, Any]:
     if (reliability is None) != (columns is None):
         raise ReleaseError(f"{MODEL} and {ITEMS} disagree whether there are choice factors")
     model["choices"] = None if reliability is None else ChoiceFactors(columns, reliability)
+    for kind in _HEARD:
+        tastes, sums = model.pop(f"{kind}_tastes"), known.pop(kind)
+        if (tastes is None) != (sums is None):
+            raise ReleaseError(f"{MODEL} and {ITEMS} disagree whether there are {kind}")
+        model[kind] = None if tastes is None else HeardSums(sums[0], sums[1], tastes)
     return {**model, **known, "certificate": _with_columns(certificate, known["items"])}
 
 
@@ -139,6 +152,8 @@ def _model(raw: bytes) -> dict[str, Any]:
             "shared_noise": model["shared_noise"],
             "events": bool(model.get("events", False)),  # earlier versions knew ratings alone
             "choice_reliability": _numbers(model.get("choice_reliability")),
+            # Earlier versions kept no sums of rounds.
+            **{f"{kind}_tastes": _matrix(model.get(f"{kind}_tastes")) for kind in _HEARD},
             "fold_in": FoldIn(
                 float(model["fold_in"]["ridge"]), float(model["fold_in"]["ridge_per_rating"])
             ),
@@ -147,6 +162,14 @@ def _model(raw: bytes) -> dict[str, Any]:
         raise
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ReleaseError(f"{MODEL} is malformed: {error!r}") from None
+
+
+def _tastes(kept: HeardSums | None) -> list[list[float]] | None:
+    return None if kept is None or not len(kept.tastes) else kept.tastes.tolist()
+
+
+def _matrix(listed: Any) -> NDArray[np.float64] | None:
+    return None if listed is None else np.array([[float(x) for x in row] for row in listed])
 
 
 def _numbers(listed: Any) -> NDArray[np.float64] | None:
@@ -179,13 +202,14 @@ def _items(
         # Earlier versions did not say how much they know of an item.
         doubts = table[_DOUBT].cast(pl.Float64).to_numpy() if _DOUBT in table.columns else None
         choices = table[_CHOICES].to_numpy() if _CHOICES in table.columns else None
+        heard = {kind: _heard(table, kind) for kind in _HEARD}
         public = [name for name in table.columns if not name.startswith("_")]
         items = Items.as_published(
             table.select(public), tuple(name for name in vouched if name in public)
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise ReleaseError(f"{ITEMS} is malformed: {str(error).splitlines()[0]}") from None
-    for matrix in (factors, choices):
+    for matrix in (factors, choices, *(kept[0] for kept in heard.values() if kept)):
         if matrix is not None and (
             matrix.ndim != 2 or matrix.dtype not in (np.float32, np.float64)
         ):
@@ -200,4 +224,13 @@ def _items(
         "tallies": tallies,
         "item_doubts": doubts,
         "choices": choices,
+        **heard,
     }
+
+
+def _heard(table: pl.DataFrame, kind: str) -> tuple[Any, Any] | None:
+    """The columns of heard sums, where there are any."""
+    if f"_{kind}" not in table.columns:
+        return None
+    information = table[f"_{kind}_information"].cast(pl.Float64).to_numpy()
+    return table[f"_{kind}"].to_numpy(), information

@@ -99,7 +99,8 @@ def likeliest(
         for family, (keys, draws) in zip(families, drawn, strict=True):
             size = len(family.ptr) - 1
             mine = slice(*np.searchsorted(keys, [lo * size, hi * size]))
-            add_draws(lo, keys[mine], draws[mine], family.ptr, family.members, scores)
+            members = family.ptr, family.members, model.unfamiliar
+            add_draws(lo, keys[mine], draws[mine], *members, scores)
         pick = _sorted_best if most > _SORTED else best_items
         pick(items, scores, rated[lo : hi + 1], own.items, found[lo:hi], chances[lo:hi])
 

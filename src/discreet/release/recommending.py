@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Array, Floats
 from discreet.errors import ParameterError, require_count
+from discreet.release.bending import FACTOR
 from discreet.release.choice_columns import choice_columns
 from discreet.release.choices import LIKED_FLOOR, ChoiceModel, choice_counts, choice_model, choosers
 from discreet.release.lists import (
@@ -84,8 +85,14 @@ def build_choice_model(release: Release, *, liked: bool) -> ChoiceModel:
     assert release.tallies is not None
     counts = choice_counts(release.tallies, liked=False)
     weights = choice_counts(release.tallies, liked=liked)
+    hidden = [k for k, name in enumerate(release.factor_names) if name.startswith(FACTOR)]
     columns = choice_columns(
-        counts, release.item_effects, release.features, release.choices, weights
+        counts,
+        release.item_effects,
+        release.features,
+        release.choices,
+        weights,
+        release.item_factors[:, hidden],
     )
     return choice_model(columns, counts, weights)
 

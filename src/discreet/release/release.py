@@ -27,6 +27,7 @@ from discreet.release.durable import stage
 from discreet.release.explaining import Explanation, explain, similar_items
 from discreet.release.folder import read_folder, write_folder
 from discreet.release.format import read_fields, write_files
+from discreet.release.heard_sums import HeardSums
 from discreet.release.lists import Family
 from discreet.release.own import read_own
 from discreet.release.predicting import errors, item_scores, predict
@@ -62,6 +63,10 @@ class Release:
     """The variance of what is unknown of each item's effect, in squared rating units."""
     choices: ChoiceFactors | None = None
     """Hidden directions of who chose what, where they were learned."""
+    liking_sums: HeardSums | None = None
+    """What all rounds of liking have shown up to now, for the next publication to add to."""
+    choosing_sums: HeardSums | None = None
+    """The same of choosing."""
 
     def __post_init__(self) -> None:
         check_release(self)
@@ -70,6 +75,14 @@ class Release:
     def item_ids(self) -> Ids:
         """The catalogue's ids in canonical order."""
         return self.items.ids
+
+    def sums_over(self, catalogue: Ids) -> tuple[HeardSums | None, HeardSums | None]:
+        """Heard sums of liking and of choosing, over a catalogue that may have grown since."""
+        liking, choosing = (
+            None if sums is None else sums.over(self.item_ids, catalogue)
+            for sums in (self.liking_sums, self.choosing_sums)
+        )
+        return liking, choosing
 
     @property
     def events(self) -> bool:
@@ -140,7 +153,7 @@ class Release:
         exclude_rated: bool = True,
         with_error: bool = False,
     ) -> pl.DataFrame:
-        """The n items for one person that rank first: frame item, rank, score [, error].
+        """The n items for one person that rank first: frame item, rank, score [, error] [, title].
 
         Ranked by "best", what one would choose and would like; "likely", what one would choose;
         "liked", what one would rate highest. `diversity`, `among` and `without` are those of
@@ -159,7 +172,14 @@ class Release:
             exclude_rated=exclude_rated,
         )
         table = self.recommend_rows(own, n, ranking, with_error=with_error, threads=1)
-        return table.drop("person")
+        return self.with_titles(table.drop("person"))
+
+    def with_titles(self, table: pl.DataFrame) -> pl.DataFrame:
+        """A table of items with a column of their titles, where the item table has titles."""
+        if "title" not in self.items.frame.columns:
+            return table
+        titles = self.items.frame["title"].gather(self.item_ids.rows(table["item"]))
+        return table.with_columns(titles)
 
     def recommend_rows(
         self,

@@ -285,8 +285,10 @@ def whole_tiles(count: int) -> int:
 
 
 def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:
+    # One type for each, however pairs were made: every other would be compiled as well.
+    pairs = (read_only(np.ascontiguousarray(rows, dtype=np.int32)) for rows in (who, what))
     out = np.empty(len(who), dtype=V.dtype)
-    run_ranges(dot_pairs, even_ranges(len(who), workers), workers, who, what, U, V, out)
+    run_ranges(dot_pairs, even_ranges(len(who), workers), workers, *pairs, U, V, out)
     return out
 
 

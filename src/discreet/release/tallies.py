@@ -7,7 +7,7 @@ favour and nothing against.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,15 @@ class Tallies:
             self.noise_variance + other.noise_variance,
             self.shared_noise,
             self.events,
+        )
+
+    def times(self, share: float) -> Tallies:
+        """A share of every vote, on the grid, and of the noise in it."""
+        return replace(
+            self,
+            against=np.rint(share * self.against).astype(np.int64),
+            in_favour=np.rint(share * self.in_favour).astype(np.int64),
+            noise_variance=share**2 * self.noise_variance,
         )
 
     def over(self, own: Ids, catalogue: Ids) -> Tallies:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
-from discreet.arrays import Array
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
+from discreet.data.tables import Table
 from discreet.kernels.compute import Compute
 from discreet.privacy.history import History
-from discreet.privacy.lifetime import Spends
+from discreet.privacy.lifetime import Costs, Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -97,14 +97,17 @@ class Scheme(Protocol):
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: Table,
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
         compute: Compute = Compute(),
         progress: Progress = silent,
     ) -> FactorModel:
-        """Train on ratings under a specification; with no seed, noise is from the system."""
+        """Train on ratings under a specification; with no seed, noise is from the system.
+
+        Ratings may come as anything that `as_ratings` takes, on a scale of 1..5.
+        """
         ...
 
 
@@ -134,14 +137,18 @@ class LedgerState:
     """Of the ledger, up to the next release."""
     earlier: int
     """How many publications came before: with one seed, each still draws noise of its own."""
+    share: float | None = None
+    """The pure share of every epsilon, if the ledger is divided into purses: for ever."""
 
 
 class Batch(NamedTuple):
     """What one publication made, and what it costs every record of the table."""
 
     model: FactorModel
-    epsilons: Array
-    deltas: Array
+    costs: Costs
+    """Secret."""
+    share: float | None = None
+    """The pure share of every epsilon, if the ledger is divided from now on."""
 
 
 class Publishing(Scheme, Protocol):
@@ -155,7 +162,7 @@ class Publishing(Scheme, Protocol):
         """The specification, and the ratings over the catalogue."""
         ...
 
-    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Array:
+    def allowances(self, data: Ratings, spec: PrivacySpec, state: LedgerState) -> Costs:
         """What every record may spend in the next publication, at most: secret."""
         ...
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.arrays import Array
 from discreet.data.items import Items
-from discreet.data.ratings import Ratings
+from discreet.data.tables import Table, as_ratings
 from discreet.errors import require_nonnegative
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
@@ -22,10 +22,11 @@ from discreet.schemes.base import About
 from discreet.schemes.catalogue import public_items, to_train_on
 from discreet.schemes.certificates import recorded
 from discreet.schemes.model import FactorModel
+from discreet.schemes.parameters import Parameters
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bias:
+class Bias(Parameters):
     """r is predicted as mean + item effect + user effect, each shrunk towards zero.
 
     It is a factor model with one factor that is 1 for every item, so it folds in like any other.
@@ -46,7 +47,7 @@ class Bias:
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: Table,
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
@@ -57,7 +58,7 @@ class Bias:
         del spec, progress
         require_nonnegative("shrink_items", self.shrink_items)
         require_nonnegative("shrink_users", self.shrink_users)
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(as_ratings(ratings), self.items)
         rating = data.rating.astype(np.float64)
         mean = float(rating.mean()) if len(data) else data.scale.middle
         item_effects = _shrunk_means(rating - mean, data.item, len(data.items), self.shrink_items)

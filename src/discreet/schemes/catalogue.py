@@ -23,11 +23,6 @@ def refuse_events() -> NoReturn:
 
 def over_catalogue(ratings: Ratings, items: Items | None) -> Ratings:
     """The ratings over the public catalogue, if there is one, else over the items they name."""
-    if not isinstance(ratings, Ratings):
-        raise DataError(
-            f"ratings must be a Ratings table: got {type(ratings).__name__}; make one with "
-            "Ratings.from_frame(frame) or read_ratings(path)"
-        )
     if not isinstance(items, Items | None):
         raise DataError(
             f"items must be an Items table: got {type(items).__name__}; make one with "

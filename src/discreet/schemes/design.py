@@ -9,12 +9,14 @@ import numpy as np
 from discreet.arrays import Array, Floats
 from discreet.data.features import Features
 from discreet.data.scale import RatingScale
-from discreet.release.bending import CONSTANT
+from discreet.release.bending import CONSTANT, FACTOR
+from discreet.release.choice_factors import ChoiceFactors
 from discreet.schemes.effects import LEAST_POPULARITY, Effects
 from discreet.schemes.standardise import (
     crowding,
     flag_columns,
     number_columns,
+    standardised,
     weighted_mean,
 )
 
@@ -28,8 +30,9 @@ LEAST_EFFECT = 0.02
 differ, a column measured by how much they do would be wild for the few that do."""
 SMALLEST_SIZE = 1e-12
 """A coefficient's prior variance below which a hidden direction is none."""
-FACTOR = "factor "
-"""A hidden direction's name, before its number."""
+CHOICE_SIZE, CHOICE_COLUMNS = 0.02, 16
+"""The prior variance of a person's coefficient for the strongest direction of choice, and how many
+of these are columns: what people choose together they also like alike."""
 
 
 class Directions(NamedTuple):
@@ -40,7 +43,11 @@ class Directions(NamedTuple):
 
 
 def design(
-    effects: Effects, scale: RatingScale, features: Features, directions: Directions | None = None
+    effects: Effects,
+    scale: RatingScale,
+    features: Features,
+    directions: Directions | None = None,
+    choices: ChoiceFactors | None = None,
 ) -> tuple[tuple[str, ...], Floats, float]:
     """What a person's ratings are regressed on: names, columns per item, and the ridge.
 
@@ -74,8 +81,25 @@ def design(
         for k, size in enumerate(directions.sizes):
             if size > SMALLEST_SIZE:
                 columns.append((f"{FACTOR}{k + 1}", directions.z[:, k], ERROR_VARIANCE / size))
+    if choices is not None:
+        columns += _choice_columns(choices, c)
     matrix = np.column_stack([quarter * x / np.sqrt(ridge) for _, x, ridge in columns])
     return tuple(name for name, _, _ in columns), matrix, quarter**2
+
+
+def _choice_columns(choices: ChoiceFactors, counts: Array) -> list[tuple[str, Floats, float]]:
+    """The strongest directions of choice, each of variance 1, and a ridge by how strong it is."""
+    strongest = choices.columns[:, :CHOICE_COLUMNS].T
+    sizes = [weighted_mean(x**2, counts) - weighted_mean(x, counts) ** 2 for x in strongest]
+    return [
+        (
+            f"choice {k + 1}",
+            standardised(x, counts),
+            ERROR_VARIANCE * max(sizes) / CHOICE_SIZE / size,
+        )
+        for k, (x, size) in enumerate(zip(strongest, sizes, strict=True))
+        if size > SMALLEST_SIZE
+    ]
 
 
 def _by_true_spread(values: Array, doubt: float, counts: Array) -> Floats:

@@ -101,6 +101,9 @@ class FactorModel:
         measured on films; more where people rate more steadily, fewer where ratings are nothing but
         ones and fives (docs/accuracy.md).
         """
+        for what, given in (("user", users), ("item", items)):
+            if isinstance(given, str) or not hasattr(given, "__len__"):
+                raise DataError(f"{what}s must come in a list: got {given!r}; write [{given!r}]")
         if len(users) != len(items):
             raise DataError(f"every user needs one item: got {len(users)} and {len(items)}")
         user = self.ratings.users.rows(users, strict=strict)
@@ -161,7 +164,7 @@ class FactorModel:
         with_error: bool = False,
         strict: bool = False,
     ) -> pl.DataFrame:
-        """The n items for each user (all users by default): frame user, item, rank, score.
+        """The n items for each user (all by default): frame user, item, rank, score [, title].
 
         Each person's list is made of their own ratings and the release alone, as
         `Release.recommend` says; someone unknown gets the list of a person without ratings, unless
@@ -185,7 +188,7 @@ class FactorModel:
             threads=self.compute.threads,
         )
         user = ids.gather(table["person"]).alias("user")
-        return table.select(user, pl.all().exclude("person"))
+        return self.release.with_titles(table.select(user, pl.all().exclude("person")))
 
     def explain(self, user: Any, item: Any) -> Explanation:
         """Why an item is in somebody's list: `Release.explain` of that person's own ratings.

@@ -8,14 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import Floats, Integers
+from discreet.arrays import Integers
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.fixedpoint import ONE_VOTE
-from discreet.privacy.lifetime import Spends
+from discreet.privacy.lifetime import Costs
 from discreet.privacy.provenance import Neighbours, Pairs, Provenance
+from discreet.privacy.purses import Division
 from discreet.privacy.spec import PrivacySpec
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
@@ -73,6 +74,7 @@ class Tally(VotingScheme):
             metavar="weigh|sample",
         ),
     )
+    """How ratings with smaller epsilons enter: with a smaller weight, "weigh", or "sample"."""
 
     def release(
         self,
@@ -118,31 +120,45 @@ class Tally(VotingScheme):
             run.compute,
         )
 
-    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Floats:
+    def allowances(self, data: Ratings, spec: PrivacySpec, state: LedgerState) -> Costs:
         """What every record may spend in the next publication: secret."""
-        return spends.allowance(spec.levels(data), self.t(spec))
+        levels, t = spec.levels(data), self.t(spec)
+        if state.share is None:
+            return state.spends.undivided(levels, t)
+        return Division(share=state.share, t=t, delta=0.0).allowed(levels, state.spends)
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, state: LedgerState, run: Run
     ) -> Batch:
-        """One publication: every pair is counted once, and again only if its level was raised."""
+        """One publication: every pair is counted once, and again only if its level was raised.
+
+        On a ledger that Chorus has divided, with the pure share of its level.
+        """
         self.require_publishable()
         self.require_suited(data)
         run = run.drawn_by(self.noise)
-        budgets = self.allowances(data, spec, state.spends)
+        costs = self.allowances(data, spec, state)
+        budgets = costs.epsilon if state.share is None else costs.pure
         ballot = self.ballot(data, spec, lambda _: budgets, run)
+        if state.share is not None:
+            ballot = replace(ballot, t=state.share * ballot.t)
         counted = ballot.counted(data)
         weights = ballot.weights(counted)
         votes = count_votes(counted, weights, run.compute)
         batch = self._noisy(votes, ballot, data, run)
         tallies = added_up(batch, state.before, data.items)
-        certificate = certified(self._provenance(data, spec, run), state)
-        release = self._concluded(tallies, data, spec, run, certificate)
-        costs = np.minimum(budgets, ballot.t)
-        if self.personalisation == "weigh":
-            costs = weights.astype(np.float64) * (ballot.t / ONE_VOTE)
+        made = self._provenance(data, spec, run)
+        if state.share is not None:  # noise is that of this share of t
+            made = replace(made, parameters={**made.parameters, "pure_share": state.share})
+        release = self._concluded(tallies, data, spec, run, certified(made, state))
+        if state.before is not None:  # of a Chorus, for the next one
+            liking, choosing = state.before.sums_over(data.items)
+            release = replace(release, liking_sums=liking, choosing_sums=choosing)
+        if self.personalisation == "weigh" and state.share is None:
+            paid = weights.astype(np.float64) * (ballot.t / ONE_VOTE)
+            costs = costs._replace(epsilon=paid)
         model = FactorModel(release, data, compute=run.compute)
-        return Batch(model, costs, np.zeros_like(costs))
+        return Batch(model, costs, state.share)
 
     def _noisy(self, votes: Integers, ballot: Ballot, data: RatingsSource, run: Run) -> Tallies:
         return noisy_tallies(

@@ -12,10 +12,11 @@ from discreet.data.features import Features, encode
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
+from discreet.data.tables import Table, as_ratings
 from discreet.errors import ParameterError, require_choice, require_positive
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.noise import SAMPLERS, Randomness
+from discreet.privacy.noise import Randomness, require_sampler
 from discreet.privacy.provenance import Neighbours, Provenance
 from discreet.privacy.spec import PrivacySpec, require_spec
 from discreet.progress import Progress, silent
@@ -30,6 +31,7 @@ from discreet.schemes.design import Directions, design
 from discreet.schemes.effects import Effects, estimate
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FAMILIES, NEIGHBOURS, NOISE, declared_threshold
+from discreet.schemes.parameters import Parameters
 from discreet.schemes.votes import weight_ratio
 
 UNITS = ("rating", "person")
@@ -49,7 +51,7 @@ class Known(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class VotingScheme(ABC):
+class VotingScheme(Parameters, ABC):
     """Item effects from noisy tallies of votes; people are folded in from their own ratings."""
 
     about: ClassVar[About]
@@ -65,13 +67,15 @@ class VotingScheme(ABC):
     """What is protected: one "rating", or all ratings of a "person" together, at the smallest level
     that the person gave to any of them."""
     neighbours: Neighbours = option(Neighbours.ADD_REMOVE, NEIGHBOURS)
+    """Which tables must look alike: with and without a record, or with another value in it, where
+    who rated what is public."""
     noise: str = option("exact", NOISE)
     """What draws it, where there is no seed: "exact", or "opendp". Both are exact, and the
     certificate names the one."""
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: Table,
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
@@ -80,9 +84,10 @@ class VotingScheme(ABC):
     ) -> FactorModel:
         """Make a release of the ratings; without a specification, by the table's epsilon column."""
         spec = self.checked(spec)
-        data = to_train_on(ratings, self.items, events=self.about.events)
+        given = as_ratings(ratings)
+        data = to_train_on(given, self.items, events=self.about.events)
         # A rating's level is its own; a person's may be on a record that is dropped.
-        whole = ratings.over(data.items) if self.unit == "person" else data
+        whole = given.over(data.items) if self.unit == "person" else data
         release = self.release(whole, spec, Run(Randomness(seed), compute, progress))
         return FactorModel(release, data, compute=compute)
 
@@ -98,7 +103,7 @@ class VotingScheme(ABC):
         """The specification, by default the table's column, if all parameters are valid."""
         require_choice("neighbours", self.neighbours, tuple(Neighbours))
         require_choice("unit", self.unit, UNITS)
-        require_choice("noise", self.noise, SAMPLERS)
+        require_sampler(self.noise)
         if self.unit == "person" and self.neighbours == Neighbours.REPLACE:
             raise ParameterError("unit='person' goes with add/remove neighbours and 'weigh' only")
         if self.families and self.items is None:
@@ -220,20 +225,32 @@ class VotingScheme(ABC):
         choices: ChoiceFactors | None = None,
     ) -> Release:
         """The release of item effects, and of hidden directions where there are any."""
-        tallies, features, effects = known
-        names, matrix, ridge = design(effects, data.scale, features, directions)
-        return Release(
-            items=public_items(data, self.items),
-            mean=effects.mean,
-            item_effects=effects.item_effects,
-            item_factors=matrix,
-            prior=np.zeros(matrix.shape[1]),
-            fold_in=FoldIn(ridge),
-            scale=data.scale,
-            certificate=certificate,
-            factor_names=names,
-            families=features.families,
-            tallies=tallies,
-            item_doubts=effects.doubts,
-            choices=choices,
-        )
+        return release_effects(known, data, self.items, certificate, directions, choices)
+
+
+def release_effects(
+    known: Known,
+    data: RatingsSource,
+    items: Items | None,
+    certificate: Certificate,
+    directions: Directions | None = None,
+    choices: ChoiceFactors | None = None,
+) -> Release:
+    """What is released of tallies: item effects, and what people are folded in on."""
+    tallies, features, effects = known
+    names, matrix, ridge = design(effects, data.scale, features, directions, choices)
+    return Release(
+        items=public_items(data, items),
+        mean=effects.mean,
+        item_effects=effects.item_effects,
+        item_factors=matrix,
+        prior=np.zeros(matrix.shape[1]),
+        fold_in=FoldIn(ridge),
+        scale=data.scale,
+        certificate=certificate,
+        factor_names=names,
+        families=features.families,
+        tallies=tallies,
+        item_doubts=effects.doubts,
+        choices=choices,
+    )

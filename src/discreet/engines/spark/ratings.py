@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
 
-from discreet.arrays import Integers
 from discreet.data.columns import choose_columns
 from discreet.data.edges import PerItem
 from discreet.data.event_rules import EventRules
@@ -25,14 +24,13 @@ from discreet.engines.spark.checks import (
     common_problems,
     id_column,
 )
+from discreet.engines.spark.parts import ROW, KeptParts, SparkParts, batches_of, persisted
 from discreet.engines.spark.session import reported, require_pyspark
 from discreet.errors import DataError, require_count
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-ROWS = 1_000_000
-"""About so many ratings are in a task's memory at a time."""
 T = TypeVar("T")
 
 
@@ -90,42 +88,33 @@ class SparkRatings:
         return sf.broadcast(sent), same
 
     def map_parts(self, prepare: Callable[[Ratings], T]) -> SparkParts[T]:
-        """Every part is prepared anew by each job, on whichever executor runs it."""
+        """Every part is prepared when it is first asked for, where its people are."""
         return SparkParts(self, prepare)
 
     @cached_property
-    def by_people(self) -> DataFrame:
-        """Everybody's ratings together on one executor, kept there between jobs."""
-        from pyspark import StorageLevel
+    def kept(self) -> KeptParts:
+        """Everybody's ratings together on one executor, numbered once, and kept there.
 
-        parted = self.frame.repartition(self.partitions, "user")
-        return parted.persist(StorageLevel.MEMORY_AND_DISK)
+        Thousands of records of a part travel as one: Spark would take each apart and put it
+        together again, which costs several times as much.
+        """
+        from pyspark.sql import functions as sf
+
+        # As Spark itself finds a person's part.
+        part = sf.pmod(sf.hash("user"), sf.lit(self.partitions)).alias(tasks.PART)
+        user = self.frame.schema["user"].dataType.simpleString()
+        pieces = self.frame.select("*", part).mapInArrow(tasks.scattered(), f"user {user}, {ROW}")
+        parted = pieces.repartition(self.partitions, "user")
+        numbered = persisted(parted.mapInArrow(tasks.numbered(self.read), ROW))
+        with reported(), batches_of(self.frame.sparkSession, tasks.RECORDS // 10):
+            numbered.count()  # a job of its own, with batches of its own
+        return KeptParts(numbered)
 
     def forget(self) -> None:
         """Give the executors' memory back."""
-        kept = vars(self).pop("by_people", None)
+        kept = vars(self).pop("kept", None)
         if kept is not None:
-            kept.unpersist()
-
-
-@dataclass(frozen=True, eq=False)
-class SparkParts(Generic[T]):
-    """What tasks prepare from people's ratings."""
-
-    table: SparkRatings
-    prepare: Callable[[Ratings], T]
-
-    def sum(self, contribution: Callable[[T], Integers], shape: tuple[int, ...]) -> Integers:
-        """Every task sends the numbers that are not zero; Spark adds them up by their place."""
-        from pyspark.sql import functions as sf
-
-        task = tasks.sums(self.prepare, contribution, self.table.read)
-        total = np.zeros(int(np.prod(shape)), dtype=np.int64)
-        with reported():
-            parts = self.table.by_people.mapInArrow(task, "place long, value long")
-            found = parts.groupBy("place").agg(sf.sum("value").alias("value")).toArrow()
-        total[found["place"].to_numpy()] = found["value"].to_numpy()
-        return total.reshape(shape)
+            kept.forget()
 
 
 def read_ratings(
@@ -189,7 +178,7 @@ def parts_for(table: DataFrame, per_item: PerItem, wanted: int | None) -> int:
     if wanted is not None:
         return require_count("partitions", wanted)
     spread = table.sparkSession.sparkContext.defaultParallelism
-    return max(spread, -(-int(per_item.counts.sum()) // ROWS))
+    return max(spread, -(-int(per_item.counts.sum()) // tasks.RECORDS))
 
 
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:

@@ -60,6 +60,7 @@ def unrolled_for(matrix: str, **options: Any) -> Callable[[Callable[..., Any]], 
         def call(*arguments: Any) -> Any:
             return kernel(*arguments, (None,) * arguments[place].shape[1])
 
+        vars(call)["kernel"] = kernel
         return call
 
     return compile_lazily

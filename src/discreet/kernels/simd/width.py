@@ -52,6 +52,11 @@ class _CacheByWidth(FunctionCache):
         return (*key, BYTES, SOURCES)
 
 
+def cache_folder() -> Path:
+    """Where what was compiled from this folder is kept, on this machine."""
+    return Path(_CacheByWidth(vector_bytes).cache_path)
+
+
 def vector_kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """`njit(cache=True, nogil=True)` for what is made of vectors."""
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Integers
+from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.privacy.accounting import gaussian_mu, gaussian_weights, usable_mu
 from discreet.privacy.fixedpoint import ONE_VOTE, root_rounded_down, rounded_down, rounded_up
+from discreet.privacy.purses import Division
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import Run
 from discreet.schemes.chorus.activity import FEW, people_beyond, weight_beyond
@@ -20,10 +24,11 @@ from discreet.schemes.chorus.weighing import (
     PERSON_NORM,
     Allowance,
     PersonWeighing,
+    PurseWeighing,
     RatingWeighing,
     Weighing,
 )
-from discreet.schemes.votes import exact_votes, noisy_tallies, weight_ratio
+from discreet.schemes.votes import LevelsOf, exact_votes, noisy_tallies, weight_ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +49,7 @@ class Budget(ABC):
     @property
     @abstractmethod
     def vote_scale(self) -> float:
-        """How many votes one unit of protection has in one publication."""
+        """How many votes one unit of protection has."""
 
     @abstractmethod
     def probe(self, share: float) -> tuple[Floats, float]:
@@ -69,6 +74,10 @@ class Budget(ABC):
     def rounds(self, share: float) -> float:
         """The mu that this share of the budget buys for the rounds."""
 
+    def lasting(self, share: float) -> float:
+        """The mu of all rounds that the same records will be in: of one fit, of these."""
+        return self.rounds(share)
+
     @abstractmethod
     def typical_weights(self, share: float) -> tuple[float, float]:
         """A rating's weight in the rounds over that in the tallies, and E[w^2]/E[w]."""
@@ -80,20 +89,17 @@ class Budget(ABC):
 
 
 class RatingBudget(Budget):
-    """One rating is protected: pure epsilon for counts and tallies, the rest for the rounds.
-
-    Votes of several publications add up, so they count in shares of a lifetime's; rounds do not.
-    """
+    """One rating is protected: pure epsilon for counts and tallies, the rest for the rounds."""
 
     @property
     def vote_scale(self) -> float:
-        """This publication's part of a vote."""
-        return self.allowance.part
+        """A rating of the largest level has one vote."""
+        return 1.0
 
     @cached_property
     def mu(self) -> float:
         """Of a rating with the largest level."""
-        return gaussian_mu(self.allowance.top, self.allowance.part_of_delta)
+        return gaussian_mu(self.allowance.t, self.allowance.delta)
 
     def probe(self, share: float) -> tuple[Floats, float]:
         """Laplace noise; none where who rated what is public, and nothing is paid."""
@@ -132,20 +138,81 @@ class RatingBudget(Budget):
             events=self.source.events,
         )
 
-    def weighing(self, share: float) -> RatingWeighing:
+    def weighing(self, share: float) -> Weighing:
         """By every record's own level."""
         return RatingWeighing(self.allowance, share)
 
     def rounds(self, share: float) -> float:
         """mu(share t, delta)."""
-        return usable_mu(share * self.allowance.top, self.allowance.part_of_delta)
+        return usable_mu(share * self.allowance.t, self.allowance.delta)
 
     def typical_weights(self, share: float) -> tuple[float, float]:
         """Over the declared levels."""
-        typical, delta = self.allowance.typical * self.vote_scale, self.allowance.part_of_delta
-        weights = gaussian_weights(share * typical, share * self.allowance.top, delta)
-        in_tallies = np.minimum(1.0, typical / self.allowance.t)
+        typical, t = self.allowance.typical, self.allowance.t
+        weights = gaussian_weights(share * typical, share * t, self.allowance.delta)
+        in_tallies = np.minimum(1.0, typical / t)
         return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
+
+
+@dataclass(frozen=True, eq=False)
+class PurseBudget(RatingBudget):
+    """One publication's part of two purses: the allowance is the pure one's, t its largest.
+
+    Votes add up, so a record has them once, and is heard in the rounds of n publications.
+    """
+
+    division: Division
+    weights_of: LevelsOf = field(repr=False)
+    """Of records in the rounds: secret."""
+
+    @cached_property
+    def mu(self) -> float:
+        """About what both purses would be worth in Gaussian noise: to plan with, not to spend.
+
+        Of a lifetime: what rounds have shown is kept, and later publications add to it.
+        """
+        return self.division.life_mu / (1 - self.division.share)
+
+    def activity(self, share: float) -> Floats:
+        """Gaussian noise for this share of the publication's mu^2: all in the rounds are asked.
+
+        A record moves the two sums by its weight in all, so by no more in norm.
+        """
+        how = self.weighing(share)
+        enough = int(FEW * float(self._typical.mean()) * ONE_VOTE)
+        parts = self.source.map_parts(how.counted)
+        exact = parts.sum(partial(weight_beyond, partial(_on_grid, how), enough), (2,))
+        scale = rounded_up(ONE_VOTE / Fraction(self.rounds(share)))
+        return self.run.randomness.add_gaussian(exact, scale) / ONE_VOTE
+
+    def weighing(self, share: float) -> Weighing:
+        """By every record's own purse, whatever the share."""
+        del share
+        return PurseWeighing(self.allowance.catalogue, self.weights_of)
+
+    def rounds(self, share: float) -> float:
+        """This share of the publication's mu^2."""
+        division = self.division
+        usable_mu(division.gaussian_top, division.delta)
+        return root_rounded_down(Fraction(division.mu) ** 2 * Fraction(share))
+
+    def lasting(self, share: float) -> float:
+        """Of all n publications."""
+        return self.rounds(share) * math.sqrt(self.division.publications)
+
+    def typical_weights(self, share: float) -> tuple[float, float]:
+        """Over the declared levels, of which the allowance has the pure part."""
+        del share
+        weights = self._typical
+        in_tallies = np.minimum(1.0, self.allowance.typical / self.allowance.t)
+        return float(weights.mean() / in_tallies.mean()), weight_ratio(weights)
+
+    @property
+    def _typical(self) -> Floats:
+        """Records' weights in the rounds, as levels are declared to be distributed."""
+        division = self.division
+        rest = self.allowance.typical * ((1 - division.share) / division.share)
+        return gaussian_weights(rest, division.gaussian_top, division.delta)
 
 
 class PersonBudget(Budget):
@@ -206,6 +273,11 @@ class PersonBudget(Budget):
         return 1 / PERSON_NORM, 1 / PERSON_NORM
 
 
+def _on_grid(how: Weighing, counted: Ratings) -> NDArray[np.int32]:
+    """Weights in the rounds on the grid of votes, rounded down."""
+    return np.floor(how.weights(counted) * ONE_VOTE).astype(np.int32)
+
+
 def open_budget(source: RatingsSource, allowance: Allowance, unit: str, run: Run) -> Budget:
     """Count the exact votes, once, and open the budget that noise is bought from."""
     if unit == "person":
@@ -214,3 +286,11 @@ def open_budget(source: RatingsSource, allowance: Allowance, unit: str, run: Run
         exact = source.map_parts(how.counted).sum(how.votes, (2, len(allowance.catalogue)))
         return PersonBudget(allowance, source, exact, run)
     return RatingBudget(allowance, source, exact_votes(source, allowance.ballot(run)), run)
+
+
+def open_purses(
+    source: RatingsSource, allowance: Allowance, division: Division, weights_of: LevelsOf, run: Run
+) -> PurseBudget:
+    """The same on a divided ledger, for one publication."""
+    exact = exact_votes(source, allowance.ballot(run))
+    return PurseBudget(allowance, source, exact, run, division, weights_of)

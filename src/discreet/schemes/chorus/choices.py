@@ -65,15 +65,5 @@ def whitened(choices: ChoiceFactors, counts: Floats) -> Array:
     return np.asarray(choices.columns / np.sqrt(np.maximum(sizes, SMALLEST_CHOICE)))
 
 
-def better_choices(
-    found: ChoiceFactors | None, before: ChoiceFactors | None, counts: Floats
-) -> ChoiceFactors | None:
-    """Those which explain more: a small batch is noisier than a large one."""
-    if found is None or before is None:
-        return before if found is None else found
-    told, known = (_sizes(choices, counts).sum() for choices in (found, before))
-    return found if told > known else before
-
-
 def _sizes(choices: ChoiceFactors, counts: Floats) -> Array:
     return np.asarray(weighted_means(choices.columns**2, counts + 1e-9))

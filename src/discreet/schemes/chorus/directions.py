@@ -11,8 +11,9 @@ import numpy as np
 from discreet.arrays import Array
 from discreet.data.features import Features
 from discreet.data.ids import Ids
+from discreet.release.bending import FACTOR
 from discreet.release.release import Release
-from discreet.schemes.design import ERROR_VARIANCE, FACTOR, Directions
+from discreet.schemes.design import ERROR_VARIANCE, Directions
 from discreet.schemes.effects import Effects
 from discreet.schemes.standardise import flag_columns, number_columns, standardised
 
@@ -29,7 +30,7 @@ EVENED = 0.25
 """Weak directions are fed in louder, by this power of how much weaker they are."""
 LEAST_VALUE = 1e-3
 """But none as if it were weaker than this beside the strongest."""
-_RANK = 1e-12
+RANK = 1e-12
 """Directions that were fed in twice count once."""
 
 
@@ -151,8 +152,8 @@ class DirectionEstimator:
         turned = Q.T @ axes
         # How much of a person's taste each direction explains, from this round's sums: what was fed
         # in is first written in terms of the directions, by least squares over ratings.
-        A = np.linalg.lstsq(of_fed, with_fed @ turned, rcond=_RANK)[0]
-        values, P = _strongest_first(sigma * turned.T @ covariance @ Q[newest].T @ A)
+        A = np.linalg.lstsq(of_fed, with_fed @ turned, rcond=RANK)[0]
+        values, P = strongest_first(sigma * turned.T @ covariance @ Q[newest].T @ A)
         true = 1 / (1 + np.einsum("ik,ij,jk->k", P, axes.T @ doubt @ axes, P))
         turned = turned @ P
         z = np.empty(fed.shape)
@@ -175,7 +176,7 @@ class DirectionEstimator:
             np.matmul(x.T, x, out=square)
         r = np.array([R[bin_].mean() for bin_ in self.bins])
         sizes = np.array([bin_.stop - bin_.start for bin_ in self.bins])
-        values, Q = _eigen(spread(squares, r, sizes, first_spread(squares, r, sizes)))
+        values, Q = eigen(spread(squares, r, sizes, first_spread(squares, r, sizes)))
         share = np.zeros(len(g))
         for bin_ in self.bins:
             shares = values / (values + R[bin_, None])
@@ -215,11 +216,6 @@ def released_directions(release: Release, catalogue: Ids, effects: Effects) -> D
     return Directions(columns / np.sqrt(np.maximum(sizes, 1e-12)), sizes)
 
 
-def more_telling(found: Directions, before: Directions | None) -> Directions:
-    """Those which explain more of a person's taste: a small batch is noisier than a large one."""
-    return found if before is None or found.sizes.sum() > before.sizes.sum() else before
-
-
 def first_spread(squares: Array, r: Array, sizes: Array) -> Array:
     """Omega by moments: the squares less the noise in them.
 
@@ -242,7 +238,7 @@ def spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
     """
     d = len(Omega)
     for _ in range(EM_STEPS):
-        values, Q = _eigen(Omega)
+        values, Q = eigen(Omega)
         share = values / (values + r[:, None])
         half = (squares.reshape(-1, d) @ Q).reshape(squares.shape)
         whole = (half.swapaxes(1, 2).reshape(-1, d) @ Q).reshape(squares.shape)
@@ -252,13 +248,13 @@ def spread(squares: Array, r: Array, sizes: Array, Omega: Array) -> Array:
     return Omega
 
 
-def _eigen(matrix: Array) -> tuple[Array, Array]:
+def eigen(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues, none below a hair above zero, and vectors."""
     values, Q = np.linalg.eigh(matrix)
     return np.maximum(values, 1e-12), Q
 
 
-def _strongest_first(matrix: Array) -> tuple[Array, Array]:
+def strongest_first(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues of the symmetric part, largest first and none below zero, and vectors."""
     values, P = np.linalg.eigh((matrix + matrix.T) / 2)
     return np.maximum(values[::-1], 0.0), P[:, ::-1]
@@ -266,5 +262,5 @@ def _strongest_first(matrix: Array) -> tuple[Array, Array]:
 
 def _whitening(covariance: Array, d: int) -> Array:
     """The d strongest principal axes, scaled so that each has variance 1."""
-    values, Q = _eigen(covariance)
+    values, Q = eigen(covariance)
     return np.asarray(Q[:, : -d - 1 : -1] / np.sqrt(values[: -d - 1 : -1]))

@@ -26,8 +26,10 @@ from discreet.privacy.fixedpoint import (
     rounded_up,
 )
 from discreet.privacy.provenance import Neighbours
+from discreet.release.heard_sums import HeardSums
 from discreet.schemes.base import Run
 from discreet.schemes.chorus.budget import Budget
+from discreet.schemes.chorus.combining import Combination
 from discreet.schemes.chorus.directions import (
     DirectionEstimator,
     Heard,
@@ -69,13 +71,23 @@ class NoisyRounds:
     neighbours: Neighbours
     how: Run
 
-    def run(self, z: Floats, counts: Floats) -> Heard:
-        """All rounds, beginning with z, and what they show. `counts` are of noisy votes."""
-        factors, rounds = self.part.factors, len(self.mus)
-        values, weights = self.values, counts * self.per_vote
-        estimator = DirectionEstimator(
-            weights, factors, values.clip, self.weight_ratio, values.memory
+    def estimator(self, counts: Floats) -> DirectionEstimator:
+        """What hears these rounds alone. `counts` are of noisy votes."""
+        return DirectionEstimator(
+            counts * self.per_vote,
+            self.part.factors,
+            self.values.clip,
+            self.weight_ratio,
+            self.values.memory,
         )
+
+    def combination(self, counts: Floats, known: Floats, before: HeardSums | None) -> Combination:
+        """What hears them together with those of earlier publications."""
+        return Combination(counts * self.per_vote, known, self.part.factors, before)
+
+    def run(self, z: Floats, counts: Floats, estimator: DirectionEstimator | Combination) -> Heard:
+        """All rounds, beginning with z, and what they show."""
+        values, rounds = self.values, len(self.mus)
         for k, mu in enumerate(self.mus):
             self.how.progress(values.phase, k, rounds)
             if values.centred:

@@ -7,24 +7,34 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import Floats
 from discreet.data.ratings import Ratings
 from discreet.data.source import RatingsSource
 from discreet.errors import ParameterError, require_choice, require_count
 from discreet.privacy.certificate import Certificate
-from discreet.privacy.lifetime import Spends
+from discreet.privacy.lifetime import Costs
 from discreet.privacy.provenance import Provenance
+from discreet.privacy.purses import PURE_SHARE, Division, divide
 from discreet.privacy.spec import PrivacySpec
-from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
 from discreet.schemes.base import About, Batch, LedgerState, Option, Run, option
 from discreet.schemes.certificates import certified
-from discreet.schemes.chorus.budget import Budget, open_budget
-from discreet.schemes.chorus.learning import Learning
-from discreet.schemes.chorus.plan import PURPOSES, Plan, found_plan, given_plan
+from discreet.schemes.chorus.budget import Budget, PurseBudget, open_budget, open_purses
+from discreet.schemes.chorus.learning import Choices, Learning, Tastes
+from discreet.schemes.chorus.plan import (
+    FIRST_ROUNDS,
+    LATER_ROUNDS,
+    NOTHING,
+    PURPOSES,
+    Plan,
+    apart_plan,
+    found_plan,
+    given_plan,
+    past,
+    plan_by_tallies,
+    weighed,
+)
 from discreet.schemes.chorus.weighing import Allowance
-from discreet.schemes.design import Directions
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FACTORS
 from discreet.schemes.votes import LevelsOf, added_up
@@ -84,13 +94,24 @@ class Chorus(VotingScheme):
         1,
         Option(
             "--publications",
-            "With --ledger: in how many releases a rating takes part (1), each time with this part "
-            "of its epsilon and of delta.",
+            "With --ledger: in how many releases a rating takes part (1). Its tallies are counted "
+            "once; its rounds have so many parts, and their noise grows with the root of it.",
             int,
         ),
     )
-    """With a ledger: in how many releases a rating takes part, each time with this part of its
-    epsilon and of delta."""
+    """With a ledger: in how many releases a rating takes part. Its pure purse is spent on tallies
+    at the first, the other one in so many equal parts."""
+    pure_share: float | None = option(
+        None,
+        Option(
+            "--pure-share",
+            "With --ledger and --publications: the share of every epsilon that pays for tallies "
+            f"({PURE_SHARE:g}), the rest for rounds; the same for a ledger's whole life.",
+            float,
+        ),
+    )
+    """With a ledger: the share of every epsilon that is pure, where it is divided into purses: for
+    the ledger's whole life. None: the ledger's own, or 0.3."""
 
     def release(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Release:
         """Probe, tally, and run the rounds."""
@@ -99,7 +120,8 @@ class Chorus(VotingScheme):
             raise ParameterError(
                 f"publications={self.publications} divides a lifetime budget: it goes with a ledger"
             )
-        learned = self._learn(data, spec, spec.levels, run)
+        budget = self.budget(data, spec, spec.levels, run)
+        learned = self._learn(data, spec, budget, run)
         certificate = certified(self._provenance(data, spec, run))
         return self._concluded(learned, data, certificate)
 
@@ -125,11 +147,25 @@ class Chorus(VotingScheme):
                 "'lists' or 'both'"
             )
 
-    def allowances(self, data: Ratings, spec: PrivacySpec, spends: Spends) -> Floats:
-        """What every record may spend in the next publication: secret."""
-        return spends.allowance(
-            spec.levels(data), self.t(spec), publications=self.publications, delta=self.delta
+    def division(self, spec: PrivacySpec, share: float | None) -> Division | None:
+        """How lifetimes are divided; None if a rating is counted once, and the ledger is whole.
+
+        `share` is the ledger's, if it was divided before.
+        """
+        return divide(
+            t=self.t(spec),
+            delta=self.delta,
+            publications=self.publications,
+            share=share,
+            wanted=self.pure_share,
         )
+
+    def allowances(self, data: Ratings, spec: PrivacySpec, state: LedgerState) -> Costs:
+        """What every record may spend in the next publication: secret."""
+        levels, division = spec.levels(data), self.division(spec, state.share)
+        if division is None:
+            return state.spends.undivided(levels, self.t(spec), delta=self.delta)
+        return division.allowed(levels, state.spends)
 
     def publish_batch(
         self, data: Ratings, spec: PrivacySpec, state: LedgerState, run: Run
@@ -137,17 +173,25 @@ class Chorus(VotingScheme):
         """One publication: every record with what its pair has left, at most its part of it."""
         self.require_publishable()
         self.require_suited(data)
-        budgets = self.allowances(data, spec, state.spends)
-        learned = self._learn(data, spec, lambda _: budgets, run, state.before)
-        parts = {"publications": self.publications, "delta": self.delta}
+        costs, division = self.allowances(data, spec, state), self.division(spec, state.share)
+        if division is None:
+            budget = self.budget(data, spec, lambda _: costs.epsilon, run)
+        else:
+            budget = self.purse_budget(data, spec, division, costs, run)
+        learned = self._learn(data, spec, budget, run, state.before, lasting=True)
+        parts: dict[str, int | float] = {"publications": self.publications, "delta": self.delta}
+        if division is not None:
+            parts["pure_share"] = division.share
         made = self._provenance(data, spec, run)
         made = replace(made, parameters={**made.parameters, **parts})
         certificate = certified(made, state)
         release = self._concluded(learned, data, certificate)
-        # Tallies alone are pure: only the rounds need a delta.
-        part = self.delta / self.publications if learned.plan.has_rounds else 0.0
-        deltas = np.where(budgets > 0, part, 0.0)
-        return Batch(FactorModel(release, data, compute=run.compute), budgets, deltas)
+        if not learned.plan.has_rounds:
+            # Tallies alone are pure; to ask whether rounds would pay is not, on a divided ledger.
+            nothing = np.broadcast_to(0.0, costs.level.shape)
+            costs = costs._replace(delta=nothing, mu2=learned.plan.probe * costs.mu2)
+        model = FactorModel(release, data, compute=run.compute)
+        return Batch(model, costs, None if division is None else division.share)
 
     def budget(
         self, data: RatingsSource, spec: PrivacySpec, levels_of: LevelsOf, run: Run
@@ -159,10 +203,24 @@ class Chorus(VotingScheme):
             spec.typical_levels(),
             self.t(spec),
             self.delta,
-            self.publications,
             self.neighbours,
         )
         return open_budget(data, allowance, self.unit, run)
+
+    def purse_budget(
+        self, data: Ratings, spec: PrivacySpec, division: Division, costs: Costs, run: Run
+    ) -> Budget:
+        """The same for one publication from two purses, in which records may spend `costs`."""
+        weights = division.weights(costs.mu2)
+        allowance = Allowance(
+            data.items,
+            lambda _: costs.pure,
+            division.share * spec.typical_levels(),
+            division.pure_top,
+            division.delta,
+            self.neighbours,
+        )
+        return open_purses(data, allowance, division, lambda _: weights, run)
 
     def _provenance(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Provenance:
         return self.provenance(
@@ -180,39 +238,67 @@ class Chorus(VotingScheme):
         self,
         data: RatingsSource,
         spec: PrivacySpec,
-        levels_of: LevelsOf,
+        budget: Budget,
         run: Run,
         before: Release | None = None,
+        *,
+        lasting: bool = False,
     ) -> _Learned:
         """Everything that draws noise, and what is concluded from it and from a release before."""
-        budget = self.budget(data, spec, levels_of, run)
-        plan = self._plan(budget, data)
-        batch = budget.tallies(plan.tallies)
-        tallies = added_up(batch, before, data.items)
+        if isinstance(budget, PurseBudget):
+            # Tallies are of new ratings, and the rounds hear the others once more.
+            tallies = added_up(weighed(budget.tallies(1.0), before), before, data.items)
+            plan, heard = self._purse_plan(budget, data, tallies, before), tallies
+        else:
+            plan = self._plan(budget, data, before)
+            heard = budget.tallies(plan.tallies)
+            tallies = added_up(heard, before, data.items)
         known = None if data.events else self.estimate_items(tallies, data, spec, run)
-        learning = Learning(data, budget, plan, batch, before, self.neighbours, run)
-        directions = None if known is None else learning.liking(known)
+        learning = Learning(
+            data, budget, plan, heard, tallies, before, self.neighbours, run, lasting
+        )
+        tastes = Tastes(None, None) if known is None else learning.liking(known)
         features = self.features(len(tallies)) if known is None else known.features
-        return _Learned(tallies, known, directions, learning.choosing(features), plan)
+        return _Learned(tallies, known, tastes, learning.choosing(features), plan)
 
     def _concluded(
         self, learned: _Learned, data: RatingsSource, certificate: Certificate
     ) -> Release:
         """What is released of it: of events there are counts and choices alone."""
-        tallies, known, directions, choices, _ = learned
+        tallies, known, tastes, choices, _ = learned
         if known is None:
-            return self.build_event_release(tallies, data, certificate, choices)
-        return self.build_release(known, data, certificate, directions, choices)
+            made = self.build_event_release(tallies, data, certificate, choices.factors)
+        else:
+            found = tastes.directions, choices.factors
+            made = self.build_release(known, data, certificate, *found)
+        return replace(made, liking_sums=tastes.sums, choosing_sums=choices.sums)
 
     def _choosing(self, data: RatingsSource) -> float:
         """The share of the rounds that is for choosing: events have nothing else."""
         return 1.0 if data.events else PURPOSES[self.purpose]
 
-    def _plan(self, budget: Budget, data: RatingsSource) -> Plan:
-        """What the rounds are for, and what they get."""
+    def _plan(self, budget: Budget, data: RatingsSource, before: Release | None) -> Plan:
+        """What the rounds are for, and what they and the tallies get."""
         choosing = self._choosing(data)
-        if self.factors == "auto":
-            return found_plan(budget, self.neighbours, choosing)
+        if self.factors != "auto":
+            return self._given_plan(choosing)
+        heard = NOTHING if before is None else past(before.liking_sums, before.choosing_sums)
+        return found_plan(budget, self.neighbours, choosing, heard)
+
+    def _purse_plan(
+        self, budget: Budget, data: RatingsSource, tallies: Tallies, before: Release | None
+    ) -> Plan:
+        """The same, where tallies have a purse of their own."""
+        choosing = self._choosing(data)
+        if self.factors != "auto":
+            return apart_plan(self._given_plan(choosing))
+        if self.publications == 1:
+            return plan_by_tallies(budget, choosing, tallies)
+        begun = before is not None and (before.liking_sums or before.choosing_sums)
+        rounds = LATER_ROUNDS if begun else FIRST_ROUNDS
+        return plan_by_tallies(budget, choosing, tallies, rounds)
+
+    def _given_plan(self, choosing: float) -> Plan:
         d = require_count("factors", self.factors, least=0)
         return given_plan(d, require_count("rounds", self.rounds), choosing)
 
@@ -221,6 +307,6 @@ class _Learned(NamedTuple):
     tallies: Tallies
     known: Known | None
     """None of events."""
-    directions: Directions | None
-    choices: ChoiceFactors | None
+    tastes: Tastes
+    choices: Choices
     plan: Plan

@@ -27,10 +27,7 @@ Measured in docs/constants.md."""
 
 @dataclass(frozen=True, eq=False)
 class Allowance:
-    """What every record may spend in one fit: its level (secret), and what is declared.
-
-    t and delta are for a lifetime of so many publications.
-    """
+    """What every record may spend in one fit: its level (secret), and what is declared."""
 
     catalogue: Ids
     levels_of: LevelsOf
@@ -38,23 +35,7 @@ class Allowance:
     """Levels as they are declared to be distributed."""
     t: float
     delta: float
-    publications: int = 1
     neighbours: Neighbours = Neighbours.ADD_REMOVE
-
-    @property
-    def part(self) -> float:
-        """What of a lifetime one publication may spend."""
-        return 1 / self.publications
-
-    @property
-    def top(self) -> float:
-        """One publication's part of t."""
-        return self.part * self.t
-
-    @property
-    def part_of_delta(self) -> float:
-        """One publication's part of delta."""
-        return self.part * self.delta
 
     def ballot(self, run: Run) -> Ballot:
         """How records vote in counts and tallies, each by its own level."""
@@ -95,8 +76,25 @@ class RatingWeighing:
     def weights(self, counted: Ratings) -> Floats:
         """For this share of every epsilon."""
         assert counted.epsilon is not None
-        top, delta = self.share * self.allowance.top, self.allowance.part_of_delta
+        top, delta = self.share * self.allowance.t, self.allowance.delta
         return gaussian_weights(self.share * counted.epsilon, top, delta)
+
+
+@dataclass(frozen=True, eq=False)
+class PurseWeighing:
+    """Every record by what its Gaussian purse allows, which was worked out before."""
+
+    catalogue: Ids
+    weights_of: LevelsOf
+
+    def counted(self, part: Ratings) -> Ratings:
+        """Every record has its weight in the place of a level."""
+        return levelled(part, self.weights_of(part), "rating", self.catalogue)
+
+    def weights(self, counted: Ratings) -> Floats:
+        """As they were worked out."""
+        assert counted.epsilon is not None
+        return counted.epsilon
 
 
 @dataclass(frozen=True, eq=False)

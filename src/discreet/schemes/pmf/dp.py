@@ -12,6 +12,7 @@ from discreet.arrays import Array
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
+from discreet.data.tables import Table, as_ratings
 from discreet.errors import (
     ParameterError,
     SpecError,
@@ -36,6 +37,7 @@ from discreet.schemes.catalogue import to_train_on
 from discreet.schemes.certificates import recorded
 from discreet.schemes.model import FactorModel, TracePoint
 from discreet.schemes.options import FACTORS, NEIGHBOURS
+from discreet.schemes.parameters import Parameters
 from discreet.schemes.pmf.als import alternate, solve_side
 from discreet.schemes.pmf.factors import DTYPES, factor_release, unit_ball_fold_in
 from discreet.schemes.pmf.gradient import GradientSteps, unit_rows
@@ -46,7 +48,7 @@ VARIANTS = ("printed", "stated", "repaired")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DPPMF:
+class DPPMF(Parameters):
     """DP-PMF: train people's factors without privacy, keep them, and perturb the items' objective.
 
     `variant="printed"` is Algorithm 2 to the letter: k2 passes with fresh noise in every step.
@@ -92,7 +94,7 @@ class DPPMF:
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: Table,
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
@@ -108,7 +110,7 @@ class DPPMF:
                 "DP-PMF needs one level for everybody: give PrivacySpec.uniform(0.1), or a "
                 "specification that declares its smallest level (min_level)"
             )
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(as_ratings(ratings), self.items)
         spec.levels(data)  # refuses a level below the declared smallest
         t = float(spec.min_level)
         run = Run(Randomness(seed), compute, progress)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
+from discreet.data.tables import Table, as_ratings
 from discreet.errors import (
     ParameterError,
 )
@@ -49,7 +49,7 @@ class PDPPMF(DPPMF):
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: Table,
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
@@ -59,7 +59,7 @@ class PDPPMF(DPPMF):
         """Train with each rating at its own level; without a specification, the table's column."""
         self.check()
         spec = require_spec(spec or PrivacySpec.column())
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(as_ratings(ratings), self.items)
         levels = spec.levels(data)
         threshold = self.chosen_threshold(spec)
         t = resolve_threshold(threshold, levels)

@@ -10,6 +10,7 @@ import numpy as np
 from discreet.arrays import Array
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
+from discreet.data.tables import Table, as_ratings
 from discreet.errors import (
     ParameterError,
     require_choice,
@@ -28,6 +29,7 @@ from discreet.schemes.catalogue import to_train_on
 from discreet.schemes.certificates import recorded
 from discreet.schemes.model import FactorModel, TracePoint
 from discreet.schemes.options import FACTORS
+from discreet.schemes.parameters import Parameters
 from discreet.schemes.pmf.als import alternate, low_centre, spectral_start
 from discreet.schemes.pmf.factors import DTYPES, factor_release, unit_ball_fold_in
 from discreet.schemes.pmf.gradient import GradientSteps, unit_rows
@@ -72,7 +74,7 @@ INITIAL = Option(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PMF:
+class PMF(Parameters):
     """Probabilistic matrix factorization: min 1/2 sum (r - u.v)^2 + lambda_u/2 |U|^2 + ...
 
     `solver="als"` minimises exactly, half by half, and is a good factoriser with these defaults.
@@ -122,7 +124,7 @@ class PMF:
 
     def fit(
         self,
-        ratings: Ratings,
+        ratings: Table,
         spec: PrivacySpec | None = None,
         *,
         seed: int | None = None,
@@ -132,7 +134,7 @@ class PMF:
         """Train; a specification is accepted, for comparisons, and protects nobody."""
         del spec
         settings = self._settings()
-        data = to_train_on(ratings, self.items)
+        data = to_train_on(as_ratings(ratings), self.items)
         run = Run(Randomness(seed), compute, progress)
         solve = {"als": self._by_als, "sgd": self._by_sgd, "gradient": self._by_gradient}
         mean, U, V, trace = solve[self.solver](data, settings, run)
