@@ -11,21 +11,43 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from discreet.data.items import Items
-from discreet.database.connection import Lock, insert, one_at_a_time
+from discreet.database.connection import Lock, insert, now, one_at_a_time
 from discreet.database.declaration import count_catalogue_change
 from discreet.database.schema import items, settings
 from discreet.errors import DataError
 
 LONGEST_ID = 200
 VOUCHED = "vouched columns"
+_REMOVED = sa.select(items.c.id).where(items.c.removed_at.is_not(None))
 _KINDS = {"title": (str,), "year": (int, float), "genres": (list,)}
 """What the page shows must be what it expects."""
 
 
 def read(connection: Connection) -> Items | None:
-    """All items; None if there are none yet."""
-    stored = _stored(connection)
-    return _as_items(stored, _vouched(connection)) if stored else None
+    """All items; None if there are none yet. Of those that were taken down the id alone is left."""
+    stored, gone = _stored(connection), removed(connection)
+    shown = {id_: {} if id_ in gone else known for id_, known in stored.items()}
+    return _as_items(shown, _vouched(connection)) if stored else None
+
+
+def removed(connection: Connection) -> frozenset[str]:
+    """The items that were taken down."""
+    return frozenset(connection.scalars(_REMOVED))
+
+
+def take_down(connection: Connection, item: str, *, back: bool = False) -> bool:
+    """Take an item down, or put it back; False if it was so already.
+
+    It stays in the catalogue by its id: releases that are out have it, and later ones add to them.
+    """
+    require_known(connection, [item])
+    at = None if back else now()
+    same = items.c.removed_at.is_not(None) if back else items.c.removed_at.is_(None)
+    change = sa.update(items).where(items.c.id == item, same).values(removed_at=at)
+    if not connection.execute(change).rowcount:
+        return False
+    count_catalogue_change(connection)
+    return True
 
 
 def add(connection: Connection, table: Items) -> int:

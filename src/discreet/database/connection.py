@@ -6,6 +6,7 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -22,6 +23,8 @@ from discreet.errors import BusyError, DatabaseError
 
 BUSY_SECONDS = 60
 """How long a writer waits for another process's: a publisher records its spends in one piece."""
+IDLE_SECONDS = 1.0
+"""After so long a connection to a server is asked whether it is still one."""
 MOST_WAITING = 16
 """Writers who may wait in line; more would keep all threads from those who only read."""
 
@@ -37,6 +40,8 @@ class Lock(IntEnum):
     """Adding to it, which looks at what is there."""
     TOKENS = 0x64697365
     """Giving a token for another one, and ending those that there are."""
+    PUBLICATION = 0x64697368
+    """Who may publish next."""
     RETURNING = 0x64697366
     """What was deleted or erased, against what brings people and ratings back."""
 
@@ -46,8 +51,12 @@ Insert = sqlite.Insert | postgresql.Insert
 
 def insert(connection: Connection, table: sa.Table) -> Insert:
     """An insert that can say what happens to rows that are there already."""
-    made = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    return made(table)
+    return insert_into(connection.dialect.name, table)
+
+
+def insert_into(dialect: str, table: sa.Table) -> Insert:
+    """The same by the name of what speaks to the database."""
+    return (sqlite.insert if dialect == "sqlite" else postgresql.insert)(table)
 
 
 def one_at_a_time(
@@ -111,6 +120,9 @@ class Database:
         """Made on first use: a database file is created, readable by its owner alone."""
         if self._engine is None:
             self._engine = self._sqlite() if self.sqlite else self._server()
+            # Who forgets to close it leaves nothing open; at exit the system does, and a forked
+            # process must not end its parent's connections.
+            weakref.finalize(self, self._engine.dispose).atexit = False
         return self._engine
 
     def _sqlite(self) -> Engine:
@@ -130,15 +142,17 @@ class Database:
         return engine
 
     def _server(self) -> Engine:
-        return sa.create_engine(
+        engine = sa.create_engine(
             self.url,
             pool_size=16,
             max_overflow=48,
-            pool_pre_ping=True,
             hide_parameters=True,
             # Whatever the server's default: what was shown as done must survive a crash.
             connect_args={"connect_timeout": 10, "options": "-c synchronous_commit=on"},
         )
+        event.listen(engine, "checkin", _note_use)
+        event.listen(engine, "checkout", _ask_if_idle)
+        return engine
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -149,6 +163,17 @@ class Database:
                 options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
             with connection.execution_options(**options).begin():
                 yield connection
+
+    @contextmanager
+    def glancing(self) -> Iterator[Connection]:
+        """For one statement that reads: it sees one snapshot anyway, and a server need not be told
+        that a transaction begins and ends."""
+        if self.sqlite:
+            with self.reading() as connection:
+                yield connection
+            return
+        with self._connected() as connection:
+            yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def forget(self) -> None:
         """Overwrite what was erased also in SQLite's log, as far as nobody is reading it."""
@@ -226,6 +251,22 @@ def _parsed(url: str) -> URL:
     return parsed.set(drivername="postgresql+psycopg")
 
 
+def _note_use(_connection: Any, record: Any) -> None:
+    record.info["used"] = time.monotonic()
+
+
+def _ask_if_idle(connection: Any, record: Any, _proxy: Any) -> None:
+    """Whether the server is still there, of a connection that was not used for a while: a server
+    that was started anew is met with another one, and a busy service need not ask every time."""
+    if time.monotonic() - record.info.get("used", float("inf")) < IDLE_SECONDS:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except Exception:
+        raise sa.exc.DisconnectionError from None
+
+
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves
     _write_ahead(connection)
@@ -252,5 +293,9 @@ def _write_ahead(connection: Any) -> None:
 
 def _begin_sqlite(connection: Connection) -> None:
     # A reader that turns writer can be refused for good; one that says so first only waits.
-    writing = connection.get_execution_options().get("writing", True)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    if connection.get_execution_options().get("writing", True):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        return
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    driver.execute("BEGIN")  # which cannot fail, and SQLAlchemy takes ten times as long

@@ -1,25 +1,29 @@
 """The declaration: scale, levels, delta and schedule, fixed before the first rating was given.
 
-The theorems assume that these do not depend on the ratings, so they cannot be changed afterwards.
+The theorems assume that these do not depend on the ratings. What can be declared anew all the same
+(redeclaring.py) is written down, and every later certificate names it.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 
 from discreet.data.event_rules import EventRules, Quantity
 from discreet.data.scale import RatingScale
+from discreet.database.changes import CHANGEABLE, Change
 from discreet.database.connection import Database, now, one_at_a_time
 from discreet.database.generation import DatabaseKeeper
 from discreet.database.migrations import migrate
 from discreet.database.schema import settings
 from discreet.errors import DatabaseError, ParameterError, SpecError, require_count
 from discreet.privacy.fixedpoint import ONE_VOTE
+from discreet.privacy.history import HOUR, Schedule
 
 DECLARATION, LEDGER_KEY, CATALOGUE = "declaration", "ledger key", "catalogue version"
 
@@ -29,7 +33,7 @@ LARGEST_LEVEL = 20.0
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What people were promised when they came: public, and the same for the database's whole life.
+    """What people were promised when they came: public; what was declared anew says so itself.
 
     >>> Declaration(levels=(0.3, 0.1)).max_level
     0.3
@@ -42,6 +46,9 @@ class Declaration:
     """Of a rating without one: by default the most private that is offered."""
     delta: float = 0.0
     """0: Tally, pure epsilon. Above 0: Chorus."""
+    publications: int = 1
+    """With a delta: in how many releases a rating is heard, each time for a part of one of its two
+    purses. It makes no promise larger or smaller, but may not depend on the ratings either."""
     publish_every_hours: float = 0.0
     """The schedule of releases; 0 if the operator keeps one by other means."""
     things: str = "films"
@@ -55,6 +62,10 @@ class Declaration:
     """Of events: what several of one pair are."""
     declared_at: int = 0
     """From when on the schedule counts."""
+    threshold: float | None = None
+    """t, for the database's whole life: the largest level of the first declaration."""
+    changes: tuple[Change, ...] = ()
+    """What was declared anew, oldest first."""
 
     def __post_init__(self) -> None:
         scale = RatingScale(*self.scale)
@@ -71,6 +82,9 @@ class Declaration:
             raise ParameterError(f"delta must be from 0 to below 1: got {self.delta!r}")
         if not (math.isfinite(self.publish_every_hours) and self.publish_every_hours >= 0):
             raise ParameterError(f"hours must be at least 0: got {self.publish_every_hours!r}")
+        require_count("publications", self.publications)
+        if self.publications > 1 and not self.delta:
+            raise ParameterError("publications go with a delta: Tally counts every rating once")
         if self.rules is not None:  # which an error would be if they were none
             scale = RatingScale(0, 1)
         elif self.quantity is not None or self.repeats != "any":
@@ -79,11 +93,30 @@ class Declaration:
         object.__setattr__(self, "scale", (scale.lo, scale.hi))
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "default_level", usual)
+        object.__setattr__(self, "threshold", self.threshold or levels[-1])
+        if levels[-1] > self.max_level:
+            raise SpecError(
+                f"no level above {self.max_level:g}, by which noise is drawn from the first "
+                f"release on, can be offered later: got {levels[-1]:g}; begin another database"
+            )
 
     @property
     def max_level(self) -> float:
-        """The largest level offered, which is also t."""
-        return self.levels[-1]
+        """The largest level that a rating may ever have had, which is also t."""
+        assert self.threshold is not None
+        return self.threshold
+
+    @property
+    def schedules(self) -> list[Schedule]:
+        """Every how many hours releases come, and from when on that was declared."""
+        changed = [one for one in self.changes if one.name == "publish_every_hours"]
+        first = changed[0].before if changed else self.publish_every_hours
+        return [(0, first), *((one.at, one.after) for one in changed)]
+
+    def due_after(self, begun_at: int | None) -> int:
+        """When the schedule wants the release after one that began then; None: the first."""
+        last = self.declared_at if begun_at is None else begun_at
+        return max(last, self.schedules[-1][0]) + round(self.publish_every_hours * HOUR)
 
     @property
     def smallest_counted(self) -> float:
@@ -115,8 +148,8 @@ def establish(
 ) -> Declaration:
     """Open a database: migrate it, and declare what `wanted` says if nothing was declared yet.
 
-    Afterwards every word of `wanted` must be what was declared: t and the offered levels may not
-    change with the ratings in view.
+    Afterwards every word of `wanted` must be what was declared: none may change with the ratings in
+    view.
     """
     migrate(database)
     wanted = wanted or {}
@@ -143,15 +176,31 @@ def establish(
         settle()
         return declared
     declared = _restored(stored)
-    asked = Declaration(**{**asdict(declared), **wanted})
-    for name, value in asdict(asked).items():
-        if value != getattr(declared, name):
+    asked = Declaration(**{**_fields(declared), "threshold": None, **wanted})
+    for name in wanted:
+        value, known = getattr(asked, name), getattr(declared, name)
+        if value != known:
+            hint = "discreet operate declare" if name in CHANGEABLE else "another database"
             raise DatabaseError(
-                f"{database!r} was declared with {name} = {getattr(declared, name)!r}, not "
-                f"{value!r}: what people were promised cannot be changed; leave the option away, "
-                "or begin another database"
+                f"{database!r} was declared with {name} = {known!r}, not {value!r}: what people "
+                f"were promised cannot be changed by the way; leave the option away (see {hint})"
             )
     return declared
+
+
+def current(connection: sa.Connection) -> Declaration:
+    """As it is declared at this moment."""
+    return _restored(connection.scalar(_DECLARED))
+
+
+def store(connection: sa.Connection, declared: Declaration) -> None:
+    """Declare this from now on."""
+    change = sa.update(settings).where(settings.c.name == DECLARATION)
+    connection.execute(change.values(value=asdict(declared)))
+
+
+def _fields(declared: Declaration) -> dict[str, Any]:
+    return {field.name: getattr(declared, field.name) for field in fields(declared)}
 
 
 def opened(url: str) -> tuple[Database, Declaration]:
@@ -165,8 +214,12 @@ def opened(url: str) -> tuple[Database, Declaration]:
 
 
 def ledger_key(connection: sa.Connection) -> str:
-    """The key of the ledger's hashes: as secret as the ratings."""
-    return str(connection.scalar(_value(LEDGER_KEY)))
+    """The key of the ledger's hashes: as secret as the ratings, and for ever the same."""
+    known = _KEYS.get(connection.engine)
+    if known is None:
+        known = str(connection.execute(_KEY).scalar_one())
+        _KEYS[connection.engine] = known
+    return known
 
 
 def catalogue_version(connection: sa.Connection) -> int:
@@ -185,6 +238,11 @@ def _value(name: str) -> sa.Select[tuple[Any]]:
     return sa.select(settings.c.value).where(settings.c.name == name)
 
 
+_KEYS: WeakKeyDictionary[sa.Engine, str] = WeakKeyDictionary()
+_KEY, _DECLARED = _value(LEDGER_KEY), _value(DECLARATION)
+
+
 def _restored(stored: dict[str, Any]) -> Declaration:
     tuples: dict[str, Any] = {name: tuple(stored[name]) for name in ("scale", "levels")}
+    tuples["changes"] = tuple(Change(**one) for one in stored.get("changes", ()))
     return Declaration(**{**stored, **tuples})

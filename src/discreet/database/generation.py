@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from discreet.database.connection import Database, Lock, insert, one_at_a_time
-from discreet.database.schema import releases, settings
+from discreet.database.schema import items, releases, settings
 from discreet.errors import LedgerError
 from discreet.privacy.beside import Beside
 from discreet.privacy.generation import Generation, unrecorded
@@ -127,12 +127,17 @@ class DatabaseKeeper(Keeper[Connection]):
 
 def history(connection: Connection, declared: Declaration, number: int, begun_at: int) -> History:
     """What happened up to release `number`, which begins at `begun_at`."""
-    every_hours = declared.publish_every_hours
     inside = _inside(connection)
     query = sa.select(releases.c.number, releases.c.begun_at).order_by(releases.c.number)
     begun = [(row.number, row.begun_at) for row in connection.execute(query)]
-    off = off_schedule([*begun, (number, begun_at)], every_hours)
-    return inside.history(number, every_hours=every_hours, off_schedule=off)
+    gone = sa.select(sa.func.count()).where(items.c.removed_at.is_not(None))
+    return inside.history(
+        number,
+        every_hours=declared.publish_every_hours,
+        off_schedule=off_schedule([*begun, (number, begun_at)], declared.schedules),
+        changes=tuple(change.words for change in declared.changes),
+        removed=int(connection.scalar(gone) or 0),
+    )
 
 
 def was_restored(connection: Connection) -> bool:

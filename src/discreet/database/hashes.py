@@ -9,13 +9,21 @@ import polars as pl
 from sqlalchemy.engine import Connection
 
 from discreet.database.declaration import ledger_key
-from discreet.privacy.hashing import Hashes, pair_hashes
+from discreet.privacy.hashing import Hashes, pair_hash, pair_hashes
+
+FEW = 100
+"""So many pairs are hashed one by one before tables for all of them would be set up."""
 
 
 def hashes_of_one(connection: Connection, person: str, items: Sequence[str] | pl.Series) -> Hashes:
     """How the ledger names one person's pairs with these items."""
+    key = ledger_key(connection)
+    if len(items) <= FEW:
+        pairs = np.array([pair_hash(key, person, item) for item in items], dtype=np.int64)
+        first, second = pairs.reshape(-1, 2).T
+        return first, second
     return pair_hashes(
-        ledger_key(connection),
+        key,
         pl.Series("user", [person], dtype=pl.String),
         pl.Series("item", items, dtype=pl.String),
         np.zeros(len(items), dtype=np.int32),

@@ -6,6 +6,7 @@ two publishers who began from the same release only one can record the next.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,12 +18,20 @@ from sqlalchemy.engine import Connection
 
 from discreet.arrays import Integers
 from discreet.database.connection import Database
-from discreet.database.schema import assessments, release_files, releases, spends
+from discreet.database.schema import assessments, release_files, releases, settings, spends
+from discreet.database.streaming import stream
 from discreet.errors import LedgerError
 from discreet.privacy.hashing import Hashes
 from discreet.privacy.lifetime import SPEND_COLUMNS, Costs, Summary
 
 _CHUNK = 5_000
+SHARE = "pure share"
+_SHARE = sa.select(settings.c.value).where(settings.c.name == SHARE)
+_AMONG = sa.select(*spends.c).where(spends.c.h1.in_(sa.bindparam("first", expanding=True)))
+_ONE = sa.select(*spends.c).where(
+    spends.c.h1 == sa.bindparam("first"), spends.c.h2 == sa.bindparam("second")
+)
+"""Made once, as every rating that is given asks for its own: to make it takes longer."""
 
 
 class ReleaseEntry(NamedTuple):
@@ -42,6 +51,8 @@ class Spend(NamedTuple):
     level: float
     spent: float
     delta: float
+    pure: float
+    mu2: float
     release: int | None
     revision: int
     """Of the rating that was counted last."""
@@ -74,27 +85,37 @@ def files(connection: Connection, number: int) -> dict[str, bytes]:
 
 
 def all_spends(connection: Connection) -> pl.DataFrame:
-    """What all pairs have spent: a frame with the columns h1, h2, level, spent, delta."""
+    """What all pairs have spent: a frame with the columns of SPEND_COLUMNS."""
     query = sa.select(*(spends.c[name] for name in SPEND_COLUMNS))
-    streamed = connection.execution_options(stream_results=True, yield_per=200_000)
     parts = [
-        pl.DataFrame(list(map(tuple, part)), schema=SPEND_COLUMNS, orient="row")
-        for part in streamed.execute(query).partitions()
+        pl.DataFrame(part, schema=SPEND_COLUMNS, orient="row") for part in stream(connection, query)
     ]
     return pl.concat(parts) if parts else pl.DataFrame(schema=SPEND_COLUMNS)
+
+
+def pure_share(connection: Connection) -> float | None:
+    """The pure share of every epsilon, if the ledger is divided into purses."""
+    found = connection.scalar(_SHARE)
+    return None if found is None else float(found)
 
 
 def spends_of(connection: Connection, hashes: Hashes) -> dict[tuple[int, int], Spend]:
     """What these pairs have spent, those alone that have; keyed by their hashes."""
     first, second = (column.tolist() for column in hashes)
     wanted = set(zip(first, second, strict=True))
+    if len(wanted) == 1:
+        row = connection.execute(_ONE, {"first": first[0], "second": second[0]}).one_or_none()
+        return {} if row is None else {(row.h1, row.h2): _spend(row)}
     found = {}
     for start in range(0, len(first), _CHUNK):
-        where = spends.c.h1.in_(first[start : start + _CHUNK])
-        for row in connection.execute(sa.select(*spends.c).where(where)):
+        for row in connection.execute(_AMONG, {"first": first[start : start + _CHUNK]}):
             if (row.h1, row.h2) in wanted:
-                found[row.h1, row.h2] = Spend._make(getattr(row, n) for n in Spend._fields)
+                found[row.h1, row.h2] = _spend(row)
     return found
+
+
+def _spend(row: Any) -> Spend:
+    return Spend._make(getattr(row, name) for name in Spend._fields)
 
 
 def record(
@@ -103,15 +124,19 @@ def record(
     content: Mapping[str, bytes],
     charges: Charges,
     announced: Callable[[Connection], object],
+    share: float | None = None,
 ) -> None:
     """Make a release visible and write down what it costs, both or neither.
 
     `announced` sees to it, in the same transaction, that this is still the ledger which announced
-    the release.
+    the release. With a pure share the ledger is divided by it, from now on and for ever.
     """
     try:
         with database.writing() as connection:
             announced(connection)
+            if share is not None and pure_share(connection) is None:
+                row = {"name": SHARE, "value": share}
+                connection.execute(sa.insert(settings).values(**row))
             connection.execute(sa.insert(releases).values(**entry._asdict()))
             add_spends(connection, charges, entry.number)
             rows = [{"release": entry.number, "name": n, "content": c} for n, c in content.items()]
@@ -123,11 +148,12 @@ def record(
         ) from None
 
 
-_COLUMNS = ("h1", "h2", "level", "spent", "delta", "release", "revision")
+_COLUMNS = (*SPEND_COLUMNS, "release", "revision")
 _ADD = """
     ON CONFLICT (h1, h2) DO UPDATE SET
         level = CASE WHEN excluded.level > spends.level THEN excluded.level ELSE spends.level END,
         spent = spends.spent + excluded.spent, delta = spends.delta + excluded.delta,
+        pure = spends.pure + excluded.pure, mu2 = spends.mu2 + excluded.mu2,
         release = excluded.release, revision = excluded.revision
 """
 
@@ -160,13 +186,16 @@ def add_spends(connection: Connection, charges: Charges, number: int | None) -> 
 
 
 def charge_all(connection: Connection, level: float, delta: float) -> None:
-    """Take every pair that was ever counted to have spent all it could, nobody knows where."""
+    """Take every pair that was ever counted to have spent all it could, nobody knows where.
+
+    That is one whole level and delta: what came out of either purse is among it, not on top.
+    """
     full = {"level": level, "spent": level, "delta": delta}
     most = {
         name: sa.case((spends.c[name] > value, spends.c[name]), else_=value)
         for name, value in full.items()
     }
-    connection.execute(sa.update(spends).values(**most, release=None))
+    connection.execute(sa.update(spends).values(**most, pure=0.0, mu2=0.0, release=None))
 
 
 def assess(database: Database, number: int, content: Mapping[str, Any]) -> None:
@@ -175,28 +204,37 @@ def assess(database: Database, number: int, content: Mapping[str, Any]) -> None:
         connection.execute(sa.insert(assessments).values(release=number, content=dict(content)))
 
 
-def assessment(connection: Connection, number: int) -> dict[str, Any] | None:
-    """What the operator may know of a release's errors; secret."""
-    query = sa.select(assessments.c.content).where(assessments.c.release == number)
-    found = connection.scalar(query)
-    return None if found is None else dict(found)
+def assessed(connection: Connection) -> dict[int, dict[str, Any]]:
+    """What the operator may know of every release's errors, by its number; secret."""
+    query = sa.select(assessments.c.release, assessments.c.content)
+    return {int(number): dict(content) for number, content in connection.execute(query)}
 
 
 def summary(connection: Connection) -> Summary:
     """What all pairs have spent: for the operator alone."""
     f, c = sa.func, spends.c
-    query = sa.select(f.count(c.h1), f.sum(c.spent), f.avg(c.spent), f.max(c.spent), f.max(c.delta))
-    pairs, total, mean, most, delta = (float(n or 0) for n in connection.execute(query).one())
-    return Summary(pairs=pairs, total=total, mean=mean, largest=most, largest_delta=delta)
+    spent = c.spent + c.pure
+    query = sa.select(
+        f.count(c.h1), f.sum(spent), f.avg(spent), f.max(spent), f.max(c.delta), f.max(c.mu2)
+    )
+    pairs, total, mean, most, delta, mu2 = (float(n or 0) for n in connection.execute(query).one())
+    return Summary(
+        pairs=pairs,
+        total=total,
+        mean=mean,
+        largest=most,
+        largest_delta=delta,
+        largest_mu=math.sqrt(mu2),
+    )
 
 
 def spread(connection: Connection, levels: Sequence[float]) -> list[tuple[float, float, int]]:
     """For the operator alone: how many pairs have spent more than one offered level, up to the
-    next: rows (above, up to, pairs)."""
-    bounds = [0.0, *levels]
+    next, undivided or pure: rows (above, up to, pairs)."""
+    bounds, spent = [0.0, *levels], spends.c.spent + spends.c.pure
     # What was spent is a level rounded down to the grid: a hair above never happens.
     counted = [
-        sa.func.sum(sa.case(((spends.c.spent > low) & (spends.c.spent <= high), 1), else_=0))
+        sa.func.sum(sa.case(((spent > low) & (spent <= high), 1), else_=0))
         for low, high in pairwise(bounds)
     ]
     row = connection.execute(sa.select(*counted)).one()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import random
 import secrets
 from collections.abc import Iterator, Sequence
 from enum import Enum
+from functools import cache
 from typing import Any, NamedTuple
 
 import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database.connection import Insert, Lock, insert, now, one_at_a_time
+from discreet.database.connection import Insert, Lock, insert, insert_into, now, one_at_a_time
 from discreet.database.hashes import hashes_of_one
-from discreet.database.schema import deleted_ratings, ratings
+from discreet.database.schema import deleted_ratings, ratings, settings, taken_back
+from discreet.database.streaming import stream
 from discreet.privacy.hashing import Hashes
 
 
@@ -30,7 +33,10 @@ class OwnRating(NamedTuple):
 
 _COLUMNS = [ratings.c[name] for name in OwnRating._fields]
 _OF_ONE = sa.select(*_COLUMNS).where(ratings.c.person == sa.bindparam("who"))
-_VALUES = sa.select(ratings.c.item, ratings.c.rating).where(ratings.c.person == sa.bindparam("who"))
+_ONCE = sa.select(taken_back.c.item).where(taken_back.c.person == sa.bindparam("who"))
+_GIVEN: dict[str, sa.BindParameter[Any]] = {
+    name: sa.bindparam(name) for name in ("person", *OwnRating._fields)
+}
 _ONE = _OF_ONE.where(ratings.c.item == sa.bindparam("what"))
 
 
@@ -53,7 +59,7 @@ def put(
 ) -> OwnRating:
     """Give or change a rating, in one statement: a level that another lowers meanwhile is seen."""
     own_rating = OwnRating(item, rating, epsilon, now(), _revision())
-    statement = _upsert(connection, level).returning(*_COLUMNS)
+    statement = _returning(connection.dialect.name, level)
     row = connection.execute(statement, {"person": person, **own_rating._asdict()}).one()
     return OwnRating._make(row)
 
@@ -67,7 +73,21 @@ def remove(connection: Connection, person: str, item: str) -> bool:
     h1, h2 = (int(column[0]) for column in hashes_of_one(connection, person, [item]))
     mark = insert(connection, deleted_ratings).on_conflict_do_nothing()
     connection.execute(mark, [{"h1": h1, "h2": h2}])
+    # Also if no release has counted it: one that is being made may have read it.
+    once = insert(connection, taken_back).on_conflict_do_nothing()
+    connection.execute(once, [{"person": person, "item": item}])
     return True
+
+
+def once_rated(connection: Connection, person: str) -> list[str]:
+    """What a person has rated and taken back, perhaps rated again since."""
+    return list(connection.scalars(_ONCE, {"who": person}))
+
+
+def deleted_by_hash_alone(connection: Connection) -> bool:
+    """Whether an older version deleted ratings here, of which only keyed hashes were kept."""
+    chosen = sa.select(settings.c.value).where(settings.c.name == "deleted by hash alone")
+    return connection.scalar(chosen) is not None
 
 
 def of(connection: Connection, person: str) -> list[OwnRating]:
@@ -77,23 +97,16 @@ def of(connection: Connection, person: str) -> list[OwnRating]:
     return sorted(found, key=lambda own: (-own.changed_at, own.item))
 
 
-def values(connection: Connection, person: str) -> Sequence[Any]:
-    """One person's pairs (item, rating): all that recommending needs."""
-    return connection.execute(_VALUES, {"who": person}).all()
-
-
 def one(connection: Connection, person: str, item: str) -> OwnRating | None:
     """One rating of one person."""
     row = connection.execute(_ONE, {"who": person, "what": item}).one_or_none()
     return None if row is None else OwnRating._make(row)
 
 
-def everybody(connection: Connection, chunk: int = 100_000) -> Iterator[Sequence[Sequence[Any]]]:
+def everybody(connection: Connection) -> Iterator[list[tuple[Any, ...]]]:
     """All ratings (person, item, rating, epsilon, revision), part by part: for a publisher."""
     names = ("person", "item", "rating", "epsilon", "revision")
-    query = sa.select(*(ratings.c[name] for name in names))
-    streamed = connection.execution_options(stream_results=True, yield_per=chunk)
-    yield from streamed.execute(query).partitions()
+    return stream(connection, sa.select(*(ratings.c[name] for name in names)))
 
 
 def per_item(connection: Connection) -> pl.DataFrame:
@@ -104,7 +117,7 @@ def per_item(connection: Connection) -> pl.DataFrame:
     return pl.DataFrame(list(map(tuple, connection.execute(query))), schema=schema, orient="row")
 
 
-def taken_back(connection: Connection, hashes: Hashes) -> list[bool]:
+def were_taken_back(connection: Connection, hashes: Hashes) -> list[bool]:
     """For every pair, whether its owner took the rating back."""
     known = {(row.h1, row.h2) for row in connection.execute(sa.select(deleted_ratings))}
     return [pair in known for pair in zip(*(h.tolist() for h in hashes), strict=True)]
@@ -124,13 +137,19 @@ def add_many(
     ]
     statement = insert(connection, ratings).on_conflict_do_nothing()
     if replace:
-        statement = _upsert(connection, Level.LOWER)
+        statement = _upsert(connection.dialect.name, Level.LOWER)
     if values:
         connection.execute(statement, values)
 
 
-def _upsert(connection: Connection, level: Level) -> Insert:
-    statement = insert(connection, ratings)
+@cache
+def _returning(dialect: str, level: Level) -> sa.sql.dml.ReturningInsert[Any]:
+    """Made once: to make it takes longer than to run it."""
+    return _upsert(dialect, level).values(**_GIVEN).returning(*_COLUMNS)
+
+
+def _upsert(dialect: str, level: Level) -> Insert:
+    statement = insert_into(dialect, ratings)
     new, old = statement.excluded, ratings.c
     epsilon: sa.ColumnElement[float] = {
         Level.NEW: new.epsilon,
@@ -145,5 +164,9 @@ def _upsert(connection: Connection, level: Level) -> Insert:
     return statement.on_conflict_do_update(index_elements=["person", "item"], set_=changed)
 
 
+_CHANCE = random.Random(secrets.randbits(256))
+"""Asking the system every time would let another thread take its turn: that costs more."""
+
+
 def _revision() -> int:
-    return secrets.randbits(48)
+    return _CHANCE.getrandbits(48)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from discreet.database.acts import UNNAMED
 from discreet.database.connection import Lock, insert, now, one_at_a_time
 from discreet.database.declaration import ledger_key
 from discreet.database.schema import erased_people, people, tokens
@@ -20,8 +22,12 @@ from discreet.errors import DataError
 DAY = 24 * 3600 * 1000
 TOKEN_DAYS = 365
 SESSION_HOURS = 12
+FRESH_MINUTES = 10
+"""How long after signing in a browser may replace the token itself."""
 TOKEN, SESSION = "token", "session"
 LONGEST_ID = 200
+_MADE_HERE = re.compile(r"person-[0-9a-f]{16}")
+_ID = sa.select(people.c.id).where(people.c.id == sa.bindparam("who"))
 _FEW = 1000
 
 
@@ -31,6 +37,8 @@ class Role(StrEnum):
     PERSON = "person"
     OPERATOR = "operator"
     MONITOR = "monitor"
+    SERVICE = "service"
+    """A company's own front end, which speaks for its people."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +48,20 @@ class Bearer:
     role: Role
     person: str | None
     expires_at: int
+    kind: str = TOKEN
+    since: int = 0
+    operator: str = UNNAMED
+    """What an operator, or a front end, is called."""
 
     @property
     def name(self) -> str:
         """A name that nobody else has, also where a person is called "operator"."""
-        return f"{self.role}:{self.person}"
+        return f"{self.role}:{self.operator if self.person is None else self.person}"
+
+    @property
+    def signed_in_just_now(self) -> bool:
+        """Whether a session has just begun: with a token, then, that its holder has at hand."""
+        return now() - self.since < FRESH_MINUTES * 60_000
 
 
 def digest(token: str) -> str:
@@ -76,6 +93,35 @@ def check_ids(ids: Sequence[str]) -> None:
             )
 
 
+def made_here(person: str) -> bool:
+    """Whether this is such an id as people get who join here: nobody else may be called so."""
+    return _MADE_HERE.fullmatch(person) is not None
+
+
+def exists(connection: Connection, person: str) -> bool:
+    """Whether there is somebody of this id."""
+    return connection.scalar(_ID, {"who": person}) is not None
+
+
+def present(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Those of the ids who are here, and stay so until the transaction ends."""
+    query = sa.select(people.c.id).where(people.c.id.in_(sorted(ids))).order_by(people.c.id)
+    return set(connection.scalars(query.with_for_update(key_share=True)))
+
+
+def welcome(connection: Connection, ids: Iterable[str]) -> set[str]:
+    """Create those who are new, but nobody who was erased; who of the ids is here then."""
+    wanted = set(ids)
+    here = present(connection, wanted)
+    if missing := sorted(wanted - here):
+        one_at_a_time(connection, Lock.RETURNING)
+        new = set(missing) - erased(connection, missing)
+        check_ids(sorted(new))
+        add_many(connection, sorted(new))
+        here |= new
+    return here
+
+
 def add_many(connection: Connection, ids: Sequence[str]) -> None:
     """People under given ids, none of whom was erased; those who are known stay as they are."""
     rows = [{"id": id_, "created_at": now()} for id_ in ids]
@@ -104,8 +150,10 @@ def issue(
     *,
     days: float = TOKEN_DAYS,
     kind: str = TOKEN,
+    name: str | None = None,
 ) -> str:
-    """A new token: the only time that it can be seen."""
+    """A new token: the only time that it can be seen. `name` is an operator's: theirs, or of who
+    makes a token for a person."""
     assert (role == Role.PERSON) == (person is not None)
     token = f"discreet-{role.value}-{secrets.token_urlsafe(32)}"
     row = {
@@ -115,6 +163,7 @@ def issue(
         "person": person,
         "created_at": now(),
         "expires_at": now() + int(days * DAY),
+        "name": name,
     }
     ended = (tokens.c.kind == SESSION) & (tokens.c.expires_at < now())
     connection.execute(sa.delete(tokens).where(ended))
@@ -129,7 +178,15 @@ def begin_session(connection: Connection, token: str) -> str | None:
     if holder is None or holder.expires_at <= now():
         return None
     days = SESSION_HOURS / 24
-    return issue(connection, holder.role, holder.person, days=days, kind=SESSION)
+    name = holder.operator if holder.role == Role.OPERATOR else None
+    return issue(connection, holder.role, holder.person, days=days, kind=SESSION, name=name)
+
+
+def begin_session_for(connection: Connection, person: str) -> str:
+    """A browser's session for somebody whom their company's own sign-in has named."""
+    one_at_a_time(connection, Lock.TOKENS)
+    days = SESSION_HOURS / 24
+    return issue(connection, Role.PERSON, person, days=days, kind=SESSION)
 
 
 def renew(connection: Connection, person: str) -> str:
@@ -138,15 +195,18 @@ def renew(connection: Connection, person: str) -> str:
     return issue(connection, Role.PERSON, person)
 
 
-_HOLDER = sa.select(tokens.c.role, tokens.c.person, tokens.c.expires_at).where(
-    tokens.c.digest == sa.bindparam("wanted")
-)
+_HOLDER = sa.select(
+    *(tokens.c[name] for name in ("role", "person", "expires_at", "kind", "created_at", "name"))
+).where(tokens.c.digest == sa.bindparam("wanted"))
 
 
 def bearer(connection: Connection, token: str) -> Bearer | None:
     """Who holds this token, expired or not; None if nobody does."""
     row = connection.execute(_HOLDER, {"wanted": digest(token)}).one_or_none()
-    return None if row is None else Bearer(Role(row.role), row.person, row.expires_at)
+    if row is None:
+        return None
+    role, person, expires_at, kind, since, name = row
+    return Bearer(Role(role), person, expires_at, kind, since, name or UNNAMED)
 
 
 def revoke(connection: Connection, token: str) -> bool:
@@ -155,10 +215,13 @@ def revoke(connection: Connection, token: str) -> bool:
     return bool(ended.rowcount)
 
 
-def revoke_role(connection: Connection, role: Role) -> int:
-    """End all tokens and sessions of a role; how many."""
+def revoke_role(connection: Connection, role: Role, name: str | None = None) -> int:
+    """End all tokens and sessions of a role, or of one who has it by name; how many."""
     one_at_a_time(connection, Lock.TOKENS)
-    return connection.execute(sa.delete(tokens).where(tokens.c.role == role.value)).rowcount
+    ended = sa.delete(tokens).where(tokens.c.role == role.value)
+    if name is not None:
+        ended = ended.where(tokens.c.name == name)
+    return connection.execute(ended).rowcount
 
 
 def revoke_all(connection: Connection, person: str) -> None:
@@ -167,10 +230,11 @@ def revoke_all(connection: Connection, person: str) -> None:
     connection.execute(sa.delete(tokens).where(tokens.c.person == person))
 
 
-def accesses(connection: Connection, person: str) -> list[dict[str, int | str]]:
+def accesses(connection: Connection, person: str) -> list[dict[str, int | str | None]]:
     """What is stored of a person's tokens and sessions, but for their hashes."""
     c = tokens.c
-    query = sa.select(c.kind, c.created_at, c.expires_at).where(c.person == person)
+    made_by = c.name.label("made_by")
+    query = sa.select(c.kind, c.created_at, c.expires_at, made_by).where(c.person == person)
     return [dict(row._mapping) for row in connection.execute(query.order_by(c.created_at))]
 
 

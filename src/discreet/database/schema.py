@@ -49,6 +49,7 @@ tokens = Table(
     Column("person", ForeignKey("people.id", ondelete="CASCADE")),
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
+    Column("name", Text, comment="An operator's; of a person's token, the operator who made it."),
     Index(None, "person"),
 )
 
@@ -57,6 +58,7 @@ items = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("features", JSON, nullable=False, comment="What is publicly known: title, year, ..."),
+    Column("removed_at", BigInteger, comment="When it was taken down, if it was."),
 )
 
 ratings = Table(
@@ -71,12 +73,38 @@ ratings = Table(
     sqlite_with_rowid=False,
 )
 
+usual_levels = Table(
+    "usual_levels",
+    metadata,
+    Column("person", ForeignKey("people.id", ondelete="CASCADE"), primary_key=True),
+    Column("level", Float(53), nullable=False),
+    comment="The level that somebody chose for all ratings of which they do not say another.",
+)
+
+hidden_items = Table(
+    "hidden_items",
+    metadata,
+    Column("person", ForeignKey("people.id", ondelete="CASCADE"), primary_key=True),
+    Column("item", ForeignKey("items.id"), primary_key=True),
+    Column("hidden_at", BigInteger, nullable=False),
+    comment="Not interested: left out of one's own lists, and no part of any release.",
+)
+
 deleted_ratings = Table(
     "deleted_ratings",
     metadata,
     Column("h1", BigInteger, primary_key=True, autoincrement=False),
     Column("h2", BigInteger, primary_key=True, autoincrement=False),
     comment="Keyed hashes of pairs whose owner took the rating back: no import brings it back.",
+)
+
+taken_back = Table(
+    "taken_back",
+    metadata,
+    Column("person", ForeignKey("people.id", ondelete="CASCADE"), primary_key=True),
+    Column("item", ForeignKey("items.id"), primary_key=True),
+    sqlite_with_rowid=False,
+    comment="What its owner rated once, for that person's own page of what has left.",
 )
 
 erased_people = Table(
@@ -116,6 +144,8 @@ spends = Table(
     Column("delta", Float(53), nullable=False),
     Column("release", ForeignKey("releases.number"), comment="The latest, if there was one."),
     Column("revision", BigInteger, nullable=False, comment="Of the rating that was counted last."),
+    Column("pure", Float(53), nullable=False, server_default="0"),
+    Column("mu2", Float(53), nullable=False, server_default="0"),
     sqlite_with_rowid=False,
     comment="The ledger: keyed hashes of pairs, kept also when a person is erased.",
 )
@@ -125,4 +155,37 @@ assessments = Table(
     metadata,
     Column("release", ForeignKey("releases.number"), primary_key=True),
     Column("content", JSON, nullable=False, comment="Errors on the ratings themselves: secret."),
+)
+
+acts = Table(
+    "acts",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("operator", Text, nullable=False),
+    Column("act", String(40), nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("person", ForeignKey("people.id", ondelete="CASCADE"), comment="Whom it concerns."),
+    Index(None, "person"),
+    comment="What operators did, and when: for operators, and for the person concerned.",
+)
+
+frequencies = Table(
+    "frequencies",
+    metadata,
+    Column("who", String(64), primary_key=True, comment="Keyed hash of a person or an address."),
+    Column("left", Float(53), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    comment="What is left of limits that several processes share; rows go when they are full.",
+)
+
+answered_requests = Table(
+    "answered_requests",
+    metadata,
+    Column("digest", String(64), primary_key=True, comment="Of a front end's name and its key."),
+    Column("body", String(64), nullable=False, comment="SHA-256 of what was sent."),
+    Column("answer", JSON, nullable=False, comment="Counts alone."),
+    Column("at", BigInteger, nullable=False),
+    Index(None, "at"),
+    comment="What front ends sent under a key of their own: done once, however often it is sent.",
 )

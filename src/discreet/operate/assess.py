@@ -1,4 +1,4 @@
-"""Assess a release: what privacy costs in accuracy, for the operator alone.
+"""Assess a release: what privacy costs in accuracy and in lists, for the operator alone.
 
 Errors are measured on held-out ratings without noise, so they are as secret as the ratings.
 """
@@ -6,7 +6,8 @@ Errors are measured on held-out ratings without noise, so they are as secret as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from discreet.data.ratings import Ratings
 from discreet.database import ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
+from discreet.evaluate.judge import judge_lists
 from discreet.evaluate.metrics import rmse
 from discreet.evaluate.splits import Split, hold_out
 from discreet.operate.imports import offered
@@ -28,6 +30,15 @@ NO_NOISE = 100.0
 """An epsilon at which there is hardly any noise."""
 MOST_PEOPLE = 20_000
 LEAST_RATINGS = 50
+MOST_LISTS = 2_000
+"""People whose lists are judged: where hits vary by 1, their mean is off by 1/sqrt(2000) = 0.02."""
+
+
+class Judged(NamedTuple):
+    """How well a model does on what it has not seen."""
+
+    error: float
+    hits: float | None
 
 
 def assess(
@@ -45,7 +56,8 @@ def assess(
 def errors_by_level(
     snapshot: Snapshot, declared: Declaration, release: Release
 ) -> dict[str, Any] | None:
-    """Test errors with a tenth of the ratings hidden: at everybody's own level, at one for all.
+    """Errors and hits of lists with a tenth of the ratings hidden: at everybody's own level, at one
+    for all.
 
     Of events there are none: nobody rated anything.
     """
@@ -55,19 +67,42 @@ def errors_by_level(
     if len(data.users) > MOST_PEOPLE:
         data = data.of_some_people(MOST_PEOPLE)
     split = hold_out(data, 0.1, seed=0)
-    scheme = declared_scheme(declared, snapshot.items)
+    scheme = declared_scheme(replace(declared, publications=1), snapshot.items)
+    listed = _few(split)
 
-    def error(spec: PrivacySpec) -> float:
-        return _error(scheme.fit(split.train, spec, seed=0), split)
+    def judged(model: FactorModel) -> Judged:
+        return Judged(_error(model, split), _hits(model, listed, release))
+
+    def fitted(spec: PrivacySpec) -> Judged:
+        return judged(scheme.fit(split.train, spec, seed=0))
 
     mean = np.full(len(split.test), float(np.mean(split.train.rating, dtype=np.float64)))
+    uniform = [(level, fitted(PrivacySpec.uniform(level))) for level in GRID]
+    found = {
+        "chosen": fitted(offered(declared)),
+        "no_noise": fitted(PrivacySpec.uniform(NO_NOISE)),
+        "released": judged(FactorModel(release, _over(split.train, release))),
+    }
     return {
         "mean": rmse(mean, split.test.rating),
-        "chosen": error(offered(declared)),
-        "uniform": [[level, error(PrivacySpec.uniform(level))] for level in GRID],
-        "no_noise": error(PrivacySpec.uniform(NO_NOISE)),
-        "released": _error(FactorModel(release, _over(split.train, release)), split),
+        "uniform": [[level, one.error] for level, one in uniform],
+        **{name: one.error for name, one in found.items()},
+        "hits": {
+            "uniform": [[level, one.hits] for level, one in uniform],
+            **{name: one.hits for name, one in found.items()},
+        },
     }
+
+
+def _few(split: Split) -> Split:
+    """The same training part, and the held-out records of so many people that lists stay quick."""
+    return split._replace(test=split.test.subset(split.test.user < MOST_LISTS))
+
+
+def _hits(model: FactorModel, split: Split, release: Release) -> float | None:
+    """How many of ten listed items are among those that somebody hid and liked, on average."""
+    share = judge_lists(model, split, release.items)["precision@10"]
+    return 10 * share if np.isfinite(share) else None
 
 
 def _over(train: Ratings, release: Release) -> Ratings:

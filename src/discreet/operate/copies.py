@@ -36,15 +36,16 @@ def charge_in_full(database: Database, declared: Declaration, after: int = 0) ->
     """After an older copy was restored: no rating in it will ever be counted again.
 
     What was counted since the copy was made is unknown; so every pair that it knows, also of a
-    rating that was deleted, is taken to have spent all it could. Later releases get numbers above
-    `after`, and their certificates name the restore. Returns how many ratings there are.
+    rating that was deleted or whose item was taken down, is taken to have spent all it could. Later
+    releases get numbers above `after`, and their certificates name the restore. Returns how many
+    ratings there are.
     """
-    snapshot = read_snapshot(database, declared)
+    snapshot = read_snapshot(database, declared, taken_down=True)
     spends = snapshot.state.spends
-    rest = Costs(
+    rest = Costs.of(
         np.full(len(snapshot.ratings), declared.max_level),
-        np.maximum(declared.max_level - spends.epsilon, 0.0),
-        np.maximum(declared.delta - spends.delta, 0.0),
+        epsilon=np.maximum(declared.max_level - spends.epsilon, 0.0),
+        delta=np.maximum(declared.delta - spends.delta, 0.0),
     )
     charges = ledger.Charges(snapshot.hashes, rest, snapshot.revisions)
 

@@ -12,10 +12,9 @@ from discreet.database.connection import Database, now
 from discreet.database.generation import DatabaseKeeper
 from discreet.errors import LedgerError
 from discreet.operate.snapshot import Snapshot
-from discreet.privacy.lifetime import Costs
 from discreet.publishing.ledger import Named
 from discreet.release.release import Release
-from discreet.schemes.base import LedgerState
+from discreet.schemes.base import Batch, LedgerState
 
 _MINUTE = 60_000
 
@@ -41,18 +40,18 @@ class DatabaseLedger:
         self._require_same(len(data))
         return self.snapshot.state
 
-    def record(self, data: Ratings, costs: Costs, release: Release) -> ledger.ReleaseEntry:
+    def record(self, data: Ratings, batch: Batch) -> ledger.ReleaseEntry:
         """Make a release visible and write down what it costs, or leave no trace at all."""
-        snapshot, content = self.snapshot, release.files()
-        self._require_same(len(data), len(costs.level), len(snapshot.revisions))
+        snapshot, content = self.snapshot, batch.model.release.files()
+        self._require_same(len(data), len(batch.costs.level), len(snapshot.revisions))
         history = snapshot.state.history
         named = Named.by(Release.from_files(content).certificate)
         # To the second, it would tell how long training took, and so how many rated.
         published_at = now() // _MINUTE * _MINUTE
         entry = ledger.ReleaseEntry(history.release, *named, snapshot.at, published_at)
-        charges = ledger.Charges(snapshot.hashes, costs, snapshot.revisions)
+        charges = ledger.Charges(snapshot.hashes, batch.costs, snapshot.revisions)
         with DatabaseKeeper(self.database).publication(history, entry.digest) as announced:
-            ledger.record(self.database, entry, content, charges, announced)
+            ledger.record(self.database, entry, content, charges, announced, batch.share)
         return entry
 
     def _require_same(self, *counts: int) -> None:

@@ -40,7 +40,8 @@ class Imported(NamedTuple):
 
     rows: int
     skipped: int
-    """Whose owner had taken the rating back or was erased: an import does not undo that."""
+    """Whose owner had taken the rating back or was erased, or whose item was taken down: an import
+    does not undo that."""
 
 
 def add_ratings(
@@ -56,6 +57,33 @@ def add_ratings(
     A pair that is rated already keeps its rating, unless `replace`. Checked as a whole before
     anything is written. Events go into a database that was declared for them, and by its rules.
     """
+    frame, hashes = checked(database, declared, ratings)
+    kept = 0
+    # In pieces, so that people can rate in between.
+    for start in range(0, frame.height, _CHUNK):
+        progress("import", start, frame.height)
+        rows = slice(start, start + _CHUNK)
+        with database.writing() as connection:
+            # Until this piece is written nobody deletes what it would bring back.
+            one_at_a_time(connection, Lock.RETURNING)
+            piece = _wanted(connection, frame[rows], (hashes[0][rows], hashes[1][rows]))
+            people.add_many(connection, piece["user"].unique().to_list())
+            own_ratings.add_many(connection, piece.rows(), replace=replace)
+        kept += piece.height
+    progress("import", frame.height, frame.height)
+    return Imported(frame.height, frame.height - kept)
+
+
+class Checked(NamedTuple):
+    """Ratings that can be imported."""
+
+    frame: pl.DataFrame
+    """user, item, rating, epsilon: a level for every one."""
+    hashes: Hashes
+
+
+def checked(database: Database, declared: Declaration, ratings: Ratings) -> Checked:
+    """What an import would write, or an error that says why it cannot."""
     if ratings.rules != declared.rules:
         held, given = (
             "ratings" if rules is None else f"events ({rules.words})"
@@ -81,27 +109,15 @@ def add_ratings(
         hashes = hash_records(ledger_key(connection), ratings)
     if known is not None:
         refuse_derived(ratings.per_item, known)
-    kept = 0
-    # In pieces, so that people can rate in between.
-    for start in range(0, frame.height, _CHUNK):
-        progress("import", start, frame.height)
-        rows = slice(start, start + _CHUNK)
-        with database.writing() as connection:
-            # Until this piece is written nobody deletes what it would bring back.
-            one_at_a_time(connection, Lock.RETURNING)
-            piece = _wanted(connection, frame[rows], (hashes[0][rows], hashes[1][rows]))
-            people.add_many(connection, piece["user"].unique().to_list())
-            own_ratings.add_many(connection, piece.rows(), replace=replace)
-        kept += piece.height
-    progress("import", frame.height, frame.height)
-    return Imported(frame.height, frame.height - kept)
+    return Checked(frame, hashes)
 
 
 def _wanted(connection: Connection, piece: pl.DataFrame, hashes: Hashes) -> pl.DataFrame:
-    """Without the records whose owner has taken them back, or was erased."""
+    """Without those whose owner has taken them back, or was erased, or whose item is gone."""
     erased = people.erased(connection, piece["user"].unique().to_list())
-    back = pl.Series(own_ratings.taken_back(connection, hashes), dtype=pl.Boolean)
-    return piece.filter(~back & ~piece["user"].is_in(list(erased)))
+    back = pl.Series(own_ratings.were_taken_back(connection, hashes), dtype=pl.Boolean)
+    gone = piece["item"].is_in(list(catalogue.removed(connection)))
+    return piece.filter(~back & ~piece["user"].is_in(list(erased)) & ~gone)
 
 
 def offered(declared: Declaration) -> PrivacySpec:

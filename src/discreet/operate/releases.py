@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 from discreet.data.items import Items
@@ -23,7 +24,7 @@ def declared_scheme(declared: Declaration, items: Items, **given: Any) -> Publis
     """The scheme that a declaration asks for: Tally without a delta, Chorus with one."""
     kind = usual_scheme(declared.delta)
     if declared.delta:
-        given["delta"] = declared.delta
+        given |= {"delta": declared.delta, "publications": declared.publications}
     return cast("Publishing", build_scheme(kind, items, **given))
 
 
@@ -32,14 +33,16 @@ def preview(database: Database, declared: Declaration) -> dict[str, float]:
     snapshot = read_snapshot(database, declared)
     scheme = declared_scheme(declared, snapshot.items)
     spec, data = scheme.prepare(snapshot.ratings, offered(declared))
-    costs = scheme.allowances(data, spec, snapshot.state.spends)
-    spending = costs[costs > 0]
+    costs = scheme.allowances(data, spec, snapshot.state)
+    epsilons = costs.epsilon + costs.pure
     return {
         "ratings": float(len(data)),
-        "spending": float(len(spending)),
-        "total": float(spending.sum()),
-        "largest": float(spending.max(initial=0.0)),
-        "delta": declared.delta,
+        "spending": float(costs.counted.sum()),
+        "total": float(epsilons.sum()),
+        "largest": float(epsilons.max(initial=0.0)),
+        "delta": float(costs.delta.max(initial=0.0)),
+        "mu": math.sqrt(costs.mu2.max(initial=0.0)),
+        "lifetime_delta": declared.delta,
     }
 
 

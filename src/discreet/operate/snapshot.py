@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,8 +48,13 @@ class Snapshot:
     """What was spent and released before."""
 
 
-def read_snapshot(database: Database, declared: Declaration) -> Snapshot:
-    """Read everything that a publication needs in one transaction, so that it fits together."""
+def read_snapshot(
+    database: Database, declared: Declaration, *, taken_down: bool = False
+) -> Snapshot:
+    """Read everything that a publication needs in one transaction, so that it fits together.
+
+    Ratings of items that were taken down are no part of it, unless they are asked for.
+    """
     at = now()
     with database.reading() as connection:
         items = catalogue.read(connection)
@@ -58,21 +63,27 @@ def read_snapshot(database: Database, declared: Declaration) -> Snapshot:
         number = generation.next_number(connection)
         history = generation.history(connection, declared, number, at)
         content = ledger.files(connection, ledger.latest(connection))
-        table = _in_order(own_ratings.everybody(connection))
+        gone = frozenset() if taken_down else catalogue.removed(connection)
+        table = _in_order(own_ratings.everybody(connection), gone)
         key = ledger_key(connection)
         known = ledger.all_spends(connection)
+        share = ledger.pure_share(connection)
     ratings = _over_catalogue(table, items, declared)
     hashes = hash_records(key, ratings)
     before = Release.from_files(content) if content else None
-    state = LedgerState(find_spends(known, hashes), before, history, earlier=number - 1)
+    spends = find_spends(known, hashes)
+    state = LedgerState(spends, before, history, earlier=number - 1, share=share)
     return Snapshot(at, items, ratings, table["revision"].to_numpy(), hashes, state)
 
 
-def _in_order(parts: Iterable[Sequence[Any]]) -> pl.DataFrame:
-    """All rows in the order of a ratings table: by person, then item, as texts are ordered."""
-    frames = [pl.DataFrame(list(map(tuple, part)), schema=_COLUMNS, orient="row") for part in parts]
+def _in_order(parts: Iterable[list[tuple[Any, ...]]], gone: Collection[str]) -> pl.DataFrame:
+    """All rows in the order of a ratings table: by person, then item, as texts are ordered.
+
+    Those of items that are `gone` are left out, which everybody can see that they are.
+    """
+    frames = [pl.DataFrame(part, schema=_COLUMNS, orient="row") for part in parts]
     table = pl.concat(frames) if frames else pl.DataFrame(schema=_COLUMNS)
-    return table.sort("user", "item")
+    return table.filter(~pl.col("item").is_in(list(gone))).sort("user", "item")
 
 
 def _over_catalogue(table: pl.DataFrame, items: Items, declared: Declaration) -> Ratings:

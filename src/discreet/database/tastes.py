@@ -1,0 +1,67 @@
+"""Tastes: the level that a person chose for all, and what does not interest them.
+
+Both are read for that person's own pages alone; no publisher looks at them.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from discreet.database.connection import insert, now
+from discreet.database.schema import hidden_items, ratings, usual_levels
+
+_HIDDEN = (
+    sa.select(hidden_items.c.item)
+    .where(hidden_items.c.person == sa.bindparam("who"))
+    .order_by(hidden_items.c.hidden_at.desc(), hidden_items.c.item)
+)
+_FOR_LISTS = sa.union_all(
+    sa.select(ratings.c.item, ratings.c.rating).where(ratings.c.person == sa.bindparam("who")),
+    sa.select(hidden_items.c.item, sa.cast(sa.null(), ratings.c.rating.type)).where(
+        hidden_items.c.person == sa.bindparam("who")
+    ),
+)
+_LEVEL = sa.select(usual_levels.c.level).where(usual_levels.c.person == sa.bindparam("who"))
+
+
+def usual_level(connection: Connection, person: str) -> float | None:
+    """The level that somebody chose once for all; None if they have not."""
+    found = connection.scalar(_LEVEL, {"who": person})
+    return None if found is None else float(found)
+
+
+def choose_level(connection: Connection, person: str, level: float) -> None:
+    """Choose a level for all ratings to come; those that were given keep theirs."""
+    statement = insert(connection, usual_levels).values(person=person, level=level)
+    connection.execute(
+        statement.on_conflict_do_update(index_elements=["person"], set_={"level": level})
+    )
+
+
+def hidden(connection: Connection, person: str) -> list[str]:
+    """What does not interest somebody, the latest first."""
+    return list(connection.scalars(_HIDDEN, {"who": person}))
+
+
+def for_lists(connection: Connection, person: str) -> tuple[list[tuple[str, float]], list[str]]:
+    """Pairs (item, rating), and what does not interest: all that recommending needs, at once."""
+    own, without = [], []
+    for item, rating in connection.execute(_FOR_LISTS, {"who": person}):
+        if rating is None:
+            without.append(item)
+        else:
+            own.append((item, rating))
+    return own, without
+
+
+def hide(connection: Connection, person: str, item: str) -> None:
+    """Leave an item out of somebody's lists."""
+    statement = insert(connection, hidden_items).values(person=person, item=item, hidden_at=now())
+    connection.execute(statement.on_conflict_do_nothing())
+
+
+def show_again(connection: Connection, person: str, item: str) -> None:
+    """Let an item into somebody's lists again."""
+    where = (hidden_items.c.person == person) & (hidden_items.c.item == item)
+    connection.execute(sa.delete(hidden_items).where(where))

@@ -1,0 +1,100 @@
+"""One thread that writes for many: what waits together is committed together.
+
+A commit waits for the disk, and SQLite lets one write at a time: sixty-four ratings in one
+transaction cost hardly more than one. Nobody is told that theirs is written before it is.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from discreet.database.connection import Database
+from discreet.errors import BusyError
+
+MOST_TOGETHER = 256
+"""In one transaction: nobody waits long for the others'."""
+MOST_WAITING = 5_000
+"""Who comes when so many wait is refused: it would take seconds."""
+T = TypeVar("T")
+_Waiting = tuple[Callable[[Connection], Any], "Future[Any]"]
+
+
+class Writer:
+    """Writes what it is given, in the order in which it comes."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._waiting: queue.Queue[_Waiting | None] = queue.Queue(MOST_WAITING)
+        self._beginning = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, work: Callable[[Connection], T]) -> Future[T]:
+        """Do this in a transaction, with others' or alone: it may be done anew if theirs fails.
+
+        The future has its result once that is durable, or the error that it ended with.
+        """
+        self._begin()
+        future: Future[T] = Future()
+        try:
+            self._waiting.put_nowait((work, future))
+        except queue.Full:
+            raise BusyError("too many are writing at the moment: try again in a second") from None
+        return future
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Do this, and wait until it is durable."""
+        return self.submit(work).result()
+
+    def close(self) -> None:
+        """Write what waits, and end."""
+        with self._beginning:
+            if self._thread is not None:
+                self._waiting.put(None)
+                self._thread.join()
+                self._thread = None
+
+    def _begin(self) -> None:
+        if self._thread is None:
+            with self._beginning:
+                if self._thread is None:
+                    self._thread = threading.Thread(target=self._run, daemon=True)
+                    self._thread.start()
+
+    def _run(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            together = [first]
+            while len(together) < MOST_TOGETHER:
+                try:
+                    another = self._waiting.get_nowait()
+                except queue.Empty:
+                    break
+                if another is None:
+                    self._write(together)
+                    return
+                together.append(another)
+            self._write(together)
+
+    def _write(self, together: list[_Waiting]) -> None:
+        try:
+            with self.database.writing() as connection:
+                results = [work(connection) for work, _ in together]
+        except Exception as error:
+            # One that cannot be written must not take the others along; a database that is away,
+            # or busy, is so for all of them.
+            away = self.database.sqlite and isinstance(error, sa.exc.OperationalError)
+            if len(together) > 1 and not away:
+                for one in together:
+                    self._write([one])
+                return
+            for _, future in together:
+                future.set_exception(error)
+            return
+        for (_, future), result in zip(together, results, strict=True):
+            future.set_result(result)
