@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from discreet.data.items import Items
-from discreet.data.ratings import Ratings
+from discreet.data.tables import Table, as_ratings
 from discreet.errors import ParameterError
 from discreet.evaluate import metrics
 from discreet.evaluate.judge import Judging, Predicts, Recommends, has_opinions, judge_lists
@@ -79,7 +79,7 @@ def mechanism_of(scheme: Method, model: Any) -> str:
 
 def cross_validate(
     scheme: Method,
-    ratings: Ratings,
+    ratings: Table,
     spec: PrivacySpec | None = None,
     *,
     folds: int | Sequence[Split] = 10,
@@ -120,7 +120,8 @@ def cross_validate(
     """
     if isinstance(scheme, type):
         raise ParameterError(f"give a scheme, not its class: {scheme.__name__}()")
-    splits = k_folds(ratings, folds, seed=seed) if isinstance(folds, int) else list(folds)
+    table = as_ratings(ratings)
+    splits = k_folds(table, folds, seed=seed) if isinstance(folds, int) else list(folds)
     if not splits:
         raise ParameterError("cross-validation needs at least one split")
     lists = None if top is None else Judging(top, target, relevant).check()

@@ -29,6 +29,7 @@ from discreet.evaluate.baselines import find_method
 from discreet.evaluate.crossval import Method, mechanism_of
 from discreet.evaluate.judge import Judging, Predicts, Recommends, has_opinions, judge_lists
 from discreet.evaluate.splits import Split, split_of
+from discreet.experiments.memory import Memory
 from discreet.experiments.source import Source
 from discreet.kernels.compute import Compute
 from discreet.kernels.threads import thread_count
@@ -121,6 +122,7 @@ class Cell:
         began = time.perf_counter()
         split = _split(self.job.source, self.split, self.fold, self.folds, self.seed)
         scheme, spec = self.job.build()
+        memory, fitting = Memory(), time.perf_counter()
         try:
             model = scheme.fit(
                 split.train, spec, seed=self.seed + self.fold, compute=Compute(threads=1)
@@ -128,6 +130,8 @@ class Cell:
         except DivergenceError as error:
             return {"diverged": str(error), "seconds": time.perf_counter() - began}
         result: dict[str, Any] = dict.fromkeys(figures(self.lists))
+        result["fit_seconds"] = time.perf_counter() - fitting
+        result["fit_megabytes"] = memory.megabytes()
         if isinstance(model, Predicts) and has_opinions(split.test):
             result |= _errors(model, split.test)
         if self.lists is not None and isinstance(model, Recommends):

@@ -17,7 +17,7 @@ from discreet.evaluate.splits import folds_of, split_of
 from discreet.experiments.cells import Cell, Job, Store, cdf_place, options, run_cells
 from discreet.experiments.paper import cells_of, delta_for, figure_points, results
 from discreet.experiments.report import Report, about
-from discreet.experiments.source import Reading, Source
+from discreet.experiments.source import ItemReading, Reading, Source
 from discreet.experiments.statements import Verdict
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
@@ -33,17 +33,16 @@ _RUNS = "runs.json"
 def find_source(
     data: str,
     items: str | None = None,
-    public_columns: Sequence[str] = (),
     reading: Reading = Reading(),
+    item_reading: ItemReading = ItemReading(),
 ) -> Source:
     """A data set by name, with its item table if it is there, or tables by their paths."""
-    vouched = tuple(public_columns)
     known = data in datasets.DATA_SETS and not Path(data).exists()
     if known and items is None:
         table = data if datasets.has_items(data) else None
-        return Source(data, data, table, public_columns=vouched, reading=reading).stamped()
+        return Source(data, data, table, reading=reading, item_reading=item_reading).stamped()
     name = Path(data).stem if not known else data
-    return Source(name, data, items, public_columns=vouched, reading=reading).stamped()
+    return Source(name, data, items, reading=reading, item_reading=item_reading).stamped()
 
 
 def default_figures(name: str) -> list[str]:
@@ -63,8 +62,13 @@ def find_sources(
             "known by name bring theirs along"
         )
     tables = dict(zip(paths, items, strict=False))
-    vouched = dict.fromkeys(tables, public_columns)
-    return {name: find_source(name, tables.get(name), vouched.get(name, ())) for name in data}
+    vouched = ItemReading(public_columns=tuple(public_columns))
+    return {
+        name: find_source(
+            name, tables.get(name), item_reading=vouched if name in tables else ItemReading()
+        )
+        for name in data
+    }
 
 
 def reproduce(
@@ -91,14 +95,15 @@ def reproduce(
             "items": source.items,
             "folds": folds,
             "figures": sorted({*chosen, *before}),
-            "public_columns": list(source.public_columns),
+            "public_columns": list(source.item_reading.public_columns),
         }
         points = figure_points(source, chosen)
         ran += run_cells(cells_of(points, folds), store, workers=workers, progress=progress)
         (out / _RUNS).write_text(json.dumps(asked, indent=2) + "\n")
     parts = []
     for entry in asked.values():
-        source = find_source(entry["data"], entry["items"], entry.get("public_columns", ()))
+        vouched = ItemReading(public_columns=tuple(entry.get("public_columns", ())))
+        source = find_source(entry["data"], entry["items"], item_reading=vouched)
         points = figure_points(source, entry["figures"])
         parts.append(results(points, store, entry["folds"]))
     table = pl.concat(parts).filter(pl.col("seconds").is_not_null())

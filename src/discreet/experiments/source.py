@@ -48,6 +48,27 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class ItemReading:
+    """How an item table is read: what `load_items` is told."""
+
+    columns: tuple[tuple[str, str], ...] = ()
+    public_columns: tuple[str, ...] = ()
+    """Columns that its owner vouches for."""
+    separator: str | None = None
+    encoding: str = "utf-8"
+
+    def load(self, source: str) -> Items:
+        """The table itself."""
+        return load_items(
+            source,
+            dict(self.columns),
+            public_columns=self.public_columns,
+            separator=self.separator,
+            encoding=self.encoding,
+        )
+
+
+@dataclass(frozen=True)
 class Source:
     """A data set as worker processes find it: by name or path.
 
@@ -59,9 +80,8 @@ class Source:
     ratings: str
     items: str | None = None
     fingerprint: str = ""
-    public_columns: tuple[str, ...] = ()
-    """Columns of the item table that its owner vouches for."""
     reading: Reading = Reading()
+    item_reading: ItemReading = ItemReading()
     times: str = ""
     """A digest of the times of records, on which some splits depend."""
 
@@ -71,7 +91,7 @@ class Source:
 
     def load_items(self) -> Items | None:
         """The item table, if there is one; likewise."""
-        return None if self.items is None else _items(self.items, self.public_columns)
+        return None if self.items is None else _items(self.items, self.item_reading)
 
     def stamped(self) -> Source:
         """The same with its fingerprint."""
@@ -101,5 +121,5 @@ def _ratings(source: str, reading: Reading) -> Ratings:
 
 
 @lru_cache(maxsize=2)
-def _items(source: str, public_columns: tuple[str, ...]) -> Items:
-    return load_items(source, public_columns=public_columns)
+def _items(source: str, reading: ItemReading) -> Items:
+    return reading.load(source)

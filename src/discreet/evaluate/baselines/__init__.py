@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
+from discreet.field import FIELD, find_field
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes import find_scheme
 
@@ -57,11 +58,13 @@ REFERENCES = (
 
 
 def find_method(name: str) -> Any:
-    """The class of a baseline or of a scheme, by its name.
+    """The class of a baseline, of a scheme of the field or of a scheme, by its name.
 
     >>> find_method("ease").about.private
     False
     """
+    if name in FIELD:
+        return find_field(name)
     if name not in BASELINES:
         return find_scheme(name)
     module, _, kind = BASELINES[name].partition(":")

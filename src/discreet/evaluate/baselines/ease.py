@@ -14,7 +14,7 @@ from discreet.data.csr import CSR
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
-from discreet.evaluate.baselines.base import ListModel, chosen, dense
+from discreet.field.list_model import ListModel, chosen, dense
 from discreet.kernels.compute import Compute
 from discreet.kernels.threads import row_ranges, run_all
 from discreet.kernels.together import add_together

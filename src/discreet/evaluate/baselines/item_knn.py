@@ -14,7 +14,7 @@ from discreet.data.csr import CSR
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.errors import require_count, require_nonnegative
-from discreet.evaluate.baselines.base import ListModel, chosen
+from discreet.field.list_model import ListModel, chosen
 from discreet.kernels.compute import Compute
 from discreet.kernels.lists import best_items
 from discreet.kernels.threads import run_all
@@ -82,7 +82,7 @@ def nearest(
         both = np.zeros((hi - lo, items))
         add_together(lo, hi, *sides, both)
         both /= np.maximum(np.sqrt(np.outer(counts[lo:hi], counts)) + shrink, 1.0)
-        itself = np.arange(lo, hi)  # which does not speak for itself
+        itself = np.arange(lo, hi, dtype=np.int32)  # which does not speak for itself
         best_items(items, both, np.arange(hi - lo + 1), itself, near[lo:hi], likeness[lo:hi])
 
     if near.size:

@@ -11,7 +11,7 @@ from discreet.arrays import Array
 from discreet.data.csr import CSR
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
-from discreet.evaluate.baselines.base import ListModel
+from discreet.field.list_model import ListModel
 from discreet.kernels.compute import Compute
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
