@@ -14,10 +14,11 @@ from discreet.audit.breaking import Change, instead
 from discreet.kernels.compute import Rows
 from discreet.kernels.sums import OnCPU
 from discreet.privacy.fixedpoint import SUM_GRID
-from discreet.privacy.lifetime import Spends
+from discreet.privacy.lifetime import Costs, Spends
 from discreet.privacy.noise import Randomness
+from discreet.privacy.purses import Division
 from discreet.schemes.chorus import rounds, values, weighing
-from discreet.schemes.chorus.budget import PersonBudget, RatingBudget
+from discreet.schemes.chorus.budget import PersonBudget, PurseBudget, RatingBudget
 from discreet.schemes.chorus.plan import Plan
 from discreet.schemes.chorus.rounds import NoisyRounds
 
@@ -106,6 +107,11 @@ def exact_probe() -> list[Change]:
     return instead(RatingBudget, "probe", lambda own: lambda self, _: own(self, 0.0))
 
 
+def exact_activity() -> list[Change]:
+    """People are asked all but without noise whether rounds would pay, from their purses."""
+    return instead(PurseBudget, "activity", lambda own: lambda self, share: own(self, 1e9 * share))
+
+
 def level_blind_rounds() -> list[Change]:
     """Every rating has the weight 1 in the rounds."""
     return [(weighing, "gaussian_weights", lambda levels, *_: np.ones(len(levels)))]
@@ -121,17 +127,22 @@ def no_margin() -> list[Change]:
     return [(NoisyRounds, "deviation", deviation)]
 
 
-def delta_forgotten() -> list[Change]:
-    """The ledger looks at epsilon alone, not at what of delta was spent."""
+def purse_forgotten() -> list[Change]:
+    """The ledger looks at the pure purse alone, not at what of the other was spent."""
 
     def made(own: Any) -> Any:
-        def allowance(self: Spends, levels: Array, t: float, **more: Any) -> Array:
-            allowed: Array = own(self, levels, t, **{**more, "delta": 0.0})
-            return allowed
+        def allowed(self: Division, levels: Array, spends: Spends) -> Costs:
+            costs: Costs = own(self, levels, spends._replace(mu2=np.zeros_like(levels)))
+            return costs
 
-        return allowance
+        return allowed
 
-    return instead(Spends, "allowance", made)
+    return instead(Division, "allowed", made)
+
+
+def whole_purse_every_time() -> list[Change]:
+    """Every publication makes its rounds' noise as if it alone had the Gaussian purse."""
+    return [(PurseBudget, "rounds", lambda self, _: self.division.life_mu)]
 
 
 def same_noise_every_round() -> list[Change]:

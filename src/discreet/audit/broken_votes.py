@@ -130,7 +130,7 @@ def forgetful_ledger() -> list[Change]:
     """The ledger forgets what was spent."""
 
     def spends(_: FileLedger, ratings: Ratings) -> Spends:
-        return Spends(*(np.zeros(len(ratings)) for _ in range(3)))
+        return Spends.none(len(ratings))
 
     return [(FileLedger, "spends", spends)]
 
@@ -187,7 +187,8 @@ def coins_until_heads() -> list[Change]:
 
             with patched(instead(Ballot, "weights", kept)):
                 batch: Batch = own(self, data, *rest, **more)
-            return batch._replace(epsilons=np.where(drawn[0] > 0, batch.epsilons, 0.0))
+            paid = np.where(drawn[0] > 0, batch.costs.epsilon, 0.0)
+            return batch._replace(costs=batch.costs._replace(epsilon=paid))
 
         return publish_batch
 

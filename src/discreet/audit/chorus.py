@@ -26,13 +26,14 @@ from discreet.privacy.fixedpoint import GRID
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
+from discreet.privacy.purses import PURE_SHARE
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.base import Run
-from discreet.schemes.chorus.plan import PROBE, PURPOSES, Plan
+from discreet.schemes.chorus.budget import Budget
+from discreet.schemes.chorus.plan import PROBE, PURPOSES, Plan, apart_plan
 from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.chorus.values import Liking, choosing
-from discreet.schemes.votes import LevelsOf
 
 AT_ONCE = 5_000
 """Copies side by side: their arrays stay small."""
@@ -112,22 +113,22 @@ class ChorusRuns:
         scheme = self.scheme
         top = max(scheme.threshold or 1.0, float(levels_of(table).max(initial=0.0)))
         spec = PrivacySpec.column(max_level=top)
-        nothing = np.zeros(len(table))
-        spends = Spends(nothing, nothing, nothing)
+        spends = Spends.none(len(table))
         with listening(draws):
             for number in range(max(self.times, 1)):
-                budgets = scheme.allowances(table, spec, spends) if self.times else None
-                of = levels_of if budgets is None else _always(budgets)
-                self._publish(table, spec, of, Run(Randomness(None, run=number), self.compute))
-                if budgets is not None:
-                    part = np.where(budgets > 0, scheme.delta / scheme.publications, 0.0)
-                    counted = np.where(budgets > 0, levels_of(table), spends.level)
-                    spends = Spends(counted, spends.epsilon + budgets, spends.delta + part)
+                run = Run(Randomness(None, run=number), self.compute)
+                division = scheme.division(spec, None) if self.times else None
+                if division is None:
+                    self._publish(table, scheme.budget(table, spec, levels_of, run), run)
+                    continue
+                costs = division.allowed(levels_of(table), spends)
+                budget = scheme.purse_budget(table, spec, division, costs, run)
+                self._publish(table, budget, run)
+                spends = spends.after(costs)
         return draws
 
-    def _publish(self, table: Ratings, spec: PrivacySpec, of: LevelsOf, run: Run) -> None:
+    def _publish(self, table: Ratings, budget: Budget, run: Run) -> None:
         """Counts, tallies and rounds, through what releases are made by."""
-        budget = self.scheme.budget(table, spec, of, run)
         budget.probe(self.plan.probe)
         budget.tallies(self.plan.tallies)
         flat = np.full(len(table.items), table.scale.middle)
@@ -145,10 +146,6 @@ class ChorusRuns:
                     rounds.noisy_sums(fed if k % 2 == 0 else -fed, mu)
 
 
-def _always(budgets: Array) -> LevelsOf:
-    return lambda _: budgets
-
-
 def _sum(outcomes: Array) -> Array:
     return np.asarray(outcomes.sum(axis=1))
 
@@ -158,7 +155,9 @@ def plan_of(scheme: Chorus, d: int, tallies: float = LITTLE) -> Plan:
     probe = 0.0 if scheme.neighbours == Neighbours.REPLACE else PROBE
     share, n = PURPOSES[scheme.purpose], scheme.rounds
     liked, chosen = (d if share < 1 else 0), (d if share > 0 else 0)
-    return Plan(probe, tallies * (1 - probe), liked, n, chosen, n, share)
+    plan = Plan(probe, tallies * (1 - probe), liked, n, chosen, n, share)
+    divided = scheme.publications > 1 or scheme.pure_share is not None
+    return apart_plan(plan) if divided else plan
 
 
 def searched(
@@ -181,12 +180,12 @@ def chorus_game(case: str, runs: ChorusRuns, level: float) -> Game:
     """
     scheme, plan = runs.scheme, runs.plan
     least = min(level, scheme.threshold or 1.0)
-    claimed, delta = level, scheme.delta
-    if not runs.times:
-        paid = 0.0 if scheme.unit == "person" else plan.probe + plan.tallies
-        mu = gaussian_mu((1 - paid) * least, scheme.delta)
-        delta = 0.3 * gaussian_delta(mu, 0.0)
-        claimed = paid * least + gaussian_epsilon(mu, delta)
+    paid = 0.0 if scheme.unit == "person" else plan.probe + plan.tallies
+    if runs.times:  # however many publications there are, they have two purses
+        paid = PURE_SHARE if scheme.pure_share is None else scheme.pure_share
+    mu = gaussian_mu((1 - paid) * least, scheme.delta)
+    delta = 0.3 * gaussian_delta(mu, 0.0)
+    claimed = paid * least + gaussian_epsilon(mu, delta)
     return Game(
         "Chorus",
         "incremental" if runs.times else f"unit {scheme.unit}",
@@ -260,18 +259,36 @@ def replaced_game(t: float, delta: float, purpose: str = "ratings") -> Game:
     return chorus_game(f"value replaced, at t{told}", runs, t)
 
 
-def published_game(t: float = 1.0, delta: float = 0.1, n: int = 2) -> Game:
-    """Rounds over more publications than a rating takes part in, which is in n."""
-    scheme = Chorus(delta=delta, rounds=2, threshold=t, publications=n, purpose="ratings")
-    runs = searched(scheme, plan_of(scheme, 2), t, times=n + 2, steps=60)
-    return chorus_game(f"record at t, rounds of {n + 2} publications", runs, t)
+def published_game(
+    n: int = 2,
+    times: int = 4,
+    t: float = 1.0,
+    delta: float = 0.1,
+    purpose: str = "ratings",
+    *,
+    events: bool = False,
+) -> Game:
+    """Rounds over as many publications as a rating takes part in, which is in n, or over more.
+
+    Little is pure, so that the rounds are what is heard.
+    """
+    scheme = Chorus(
+        delta=delta, rounds=1, threshold=t, publications=n, pure_share=LITTLE, purpose=purpose
+    )
+    plan = plan_of(scheme, 1)
+    runs = searched(scheme, plan, t, times=times, steps=15, events=events)
+    paid = f", {n} of them paid for" if n < times else ""
+    return chorus_game(f"record at t, rounds of {times} publications{paid}", runs, t)
 
 
-def raised_game() -> Game:
-    """A level far above t: epsilon would be left for 16 publications, delta is not."""
-    scheme = Chorus(delta=0.5, rounds=1, threshold=0.01, publications=2, purpose="ratings")
-    runs = searched(scheme, plan_of(scheme, 1), 0.1, times=16, steps=15)
-    return chorus_game("record far above t, rounds of 16 publications", runs, 0.1)
+def years_game() -> Game:
+    """A year of monthly publications, in all of which a rating takes part."""
+    return published_game(12, 12)
+
+
+def spent_game() -> Game:
+    """A year of monthly publications: after the third nothing is left."""
+    return published_game(3, 12)
 
 
 def quiet(build: Callable[[], Game], factor: float) -> Game:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +12,18 @@ from discreet.audit.game import Game
 from discreet.audit.heard import CopiedRuns, ReplayedRuns, first_column
 from discreet.audit.neighbours import Pair, four_people, numbered, without_record
 from discreet.audit.routes import ThroughBatches, ThroughFit, ThroughStream
+from discreet.privacy.accounting import gaussian_weights
+from discreet.privacy.purses import Division
+from discreet.privacy.spec import PrivacySpec
+from discreet.schemes.chorus.activity import FEW as FEW_RATINGS
+from discreet.schemes.chorus.plan import LEAST_BEYOND
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 
 CROWD = 52
 """So many ratings of one item, and its noisy count is now above, now below what `auto` asks for."""
+ACTIVE = 100
+"""People, each of whom rated so much that rounds now pay, now do not, by what noise says."""
 SHARE = 0.25
 """Of the fits: each of these runs is two."""
 SMALL, FEW = 0.25, 0.125
@@ -60,6 +68,21 @@ def many_of_one_item(level: float = 1.0) -> Pair:
     return without_record(numbered(users, items, [5, 1] * (CROWD // 2) + [5], level), 0)
 
 
+def just_active(division: Division) -> Pair:
+    """People who rated enough beyond their first ratings, in all, by one record and no more."""
+    levels = PrivacySpec.column(max_level=division.t).typical_levels()
+    weights = gaussian_weights((1 - division.share) * levels, division.gaussian_top, division.delta)
+    # Where everybody has n > c ratings of weight 1, n - c are beyond: a share of 1 - c/n.
+    c = FEW_RATINGS * float(weights.mean())
+    records = math.ceil(ACTIVE * c / (1 - LEAST_BEYOND))
+    users = np.arange(records) % ACTIVE
+    items = np.arange(records) // ACTIVE
+    ratings = np.where((users + items) % 2, 5, 1)
+    table = numbered(users, items, ratings, division.t)
+    last = (table.user == users[-1]) & (table.item == items[-1])
+    return Pair(table, last)
+
+
 def low_outside(t: float, low: float) -> Pair:
     """Somebody whose only low level is on an item outside the catalogue is there or not."""
     users = [0] * OUTSIDE + [1]
@@ -92,6 +115,16 @@ def published_game() -> Game:
     scheme = Chorus(delta=0.1, factors=1, rounds=2, publications=2)
     runs = ReplayedRuns(ThroughBatches(scheme, 3, SMALL, ALONE), four_people(SMALL))
     return _few(_replayed("Chorus", "incremental", "rounds of 3 publications", (SMALL, 0.1), runs))
+
+
+def asked_game() -> Game:
+    """Two publications from purses, in each of which people's activity is asked for with noise."""
+    scheme = Chorus(delta=0.1, publications=2, purpose="ratings")
+    division = scheme.division(PrivacySpec.column(max_level=SMALL), None)
+    assert division is not None
+    runs = ReplayedRuns(ThroughBatches(scheme, 2, SMALL, ALONE), just_active(division))
+    case = "factors auto in 2 publications"
+    return _few(_replayed("Chorus", "incremental", case, (SMALL, 0.1), runs))
 
 
 def stream_chorus_game() -> Game:
@@ -137,6 +170,7 @@ def games() -> list[Game]:
         chorus_game(),
         auto_game(),
         published_game(),
+        asked_game(),
         stream_tally_game(),
         stream_chorus_game(),
         outside_game(),

@@ -119,17 +119,16 @@ class ThroughBatches:
 
     def __call__(self, table: Ratings) -> Sequence[Release]:
         """So many releases."""
-        spec, nothing = PrivacySpec.column(max_level=self.max_level), np.zeros(len(table))
-        levels, spends = spec.levels(table), Spends(nothing, nothing, nothing)
+        spec, spends = PrivacySpec.column(max_level=self.max_level), Spends.none(len(table))
         releases: list[Release] = []
+        share: float | None = None
         for number in range(self.times):
             before = releases[-1] if releases else None
             history = History(release=number + 1, generation="")
-            state = LedgerState(spends, before, history, earlier=number)
+            state = LedgerState(spends, before, history, earlier=number, share=share)
             run = Run(Randomness(None, run=number), self.compute)
             batch = self.scheme.publish_batch(table, spec, state, run)
-            counted = np.where(batch.epsilons > 0, levels, spends.level)
-            spends = Spends(counted, spends.epsilon + batch.epsilons, spends.delta + batch.deltas)
+            spends, share = spends.after(batch.costs), batch.share
             releases.append(batch.model.release)
         return releases
 

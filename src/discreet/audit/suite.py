@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from discreet.audit import chorus, events, fits, over_time, paper, replays, tally
 from discreet.audit.game import Finding, Game, play_game
@@ -43,6 +44,7 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
         chorus.shared_game(),
         chorus.replaced_game(1.0, 0.1),
         chorus.published_game(),
+        chorus.years_game(),
         *chorus.choice_games(),
         *over_time.games(),
         *replays.games(),
@@ -90,13 +92,19 @@ def _chorus_games(certificate: Certificate) -> list[Game]:
     t, given, unit = _threshold(certificate), certificate.parameters, certificate.unit
     n = int(given.get("publications", 1))
     delta = float(given.get("delta", certificate.delta))
+    purpose, of_events = str(given.get("purpose", "ratings")), certificate.provenance.events
+    if "pure_share" in given:  # the ledger is divided: all n publications together
+        whole = partial(
+            chorus.published_game, n, n, t, delta, purpose, events=of_events is not None
+        )
+        return [whole(), chorus.quiet(whole, 0.5), over_time.chorus_game(t, n)]
     found = chorus.games_for(
-        t / n,
+        t / n,  # of versions that divided epsilon and delta
         delta / n,
         "person" if unit == "person" else "rating",
         certificate.neighbours,
-        str(given.get("purpose", "ratings")),
-        events=certificate.provenance.events is not None,
+        purpose,
+        events=of_events is not None,
     )
     if certificate.variant == INCREMENTAL:
         found.append(over_time.chorus_game(t, n))
