@@ -2,53 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+from ipaddress import IPv6Address, IPv6Network
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from fastapi import Request, Security
+from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from discreet.database import people
+from discreet.database import frequencies, people
 from discreet.database.connection import Database, now
-from discreet.database.people import Bearer, Role
-from discreet.service.limits import Buckets, Limits
+from discreet.database.people import SESSION, TOKEN, Bearer, Role
+from discreet.service.limits import Buckets, Limits, Pool, Rate
 from discreet.service.problems import Problem, too_many
+from discreet.service.proxied import NamedByProxy
+from discreet.service.waiting import at_once, leave_the_loop
 
 SESSION_COOKIE = "discreet-session"
 SAFE = {"GET", "HEAD", "OPTIONS"}
 LONGEST_TOKEN = 200
+ENDED_SESSION = "discreet.ended-session"
+"""Set in a request's scope: the name of a cookie that is good for nothing any more."""
 
+_PEOPLE = (Role.PERSON, Role.OPERATOR)
+_A_MINUTE = 60_000
 bearer_scheme = HTTPBearer(auto_error=False, description="A personal or an operator's token.")
 
 
 class Authenticator:
     """Checks tokens and sessions, and how often their holders ask."""
 
-    def __init__(self, database: Database, limits: Limits) -> None:
+    def __init__(
+        self,
+        database: Database,
+        limits: Limits,
+        *,
+        named: NamedByProxy | None = None,
+        admit: Callable[[str], str] = str,
+    ) -> None:
         self.database = database
-        self.people = Buckets(limits.person)
-        self.addresses = Buckets(limits.address)
-        self.wrong = Buckets(limits.wrong_tokens)
-        self.joining = Buckets(limits.joining)
+        self._named, self._admit = named, admit
+        self.people = Buckets(limits.person, pool=self._pool("person"))
+        self.addresses = Buckets(limits.address, pool=self._pool("address"))
+        self.signed_in = Buckets(limits.signed_in, pool=self._pool("signed in"))
+        # These are rare, and guarded against: no process has a share of its own.
+        self.wrong = Buckets(limits.wrong_tokens, pool=self._pool("wrong"), own=0.0)
+        self.joining = Buckets(limits.joining, pool=self._pool("joining"), own=0.0)
+        self.front_ends = Buckets(limits.front_end, pool=self._pool("front end"))
 
-    def holder(self, request: Request, token: str | None) -> Bearer | None:
+    def _pool(self, kind: str) -> Pool:
+        def take(who: str, rate: Rate, wanted: float) -> float:
+            leave_the_loop()
+            name = f"{kind}:{who}"
+            return frequencies.take(self.database, name, rate.per_second, rate.burst, wanted)
+
+        return take
+
+    def holder(self, request: Request, token: str | None, cost: float = 1.0) -> Bearer | None:
         """Who holds the token, or the session of the browser; None if neither is given.
 
-        A session counts for a request that changes something only if our own page sent it.
+        A session, or a proxy's word, counts for a request that changes something, or that a script
+        wants to read elsewhere, only if our own page sent it; and a session never as a token.
         """
-        given = token
-        if token is None:
-            given = request.cookies.get(session_cookie(request))
-            if given is None:
-                return None
-            if request.method not in SAFE and not from_our_own_page(request):
-                raise Problem(403, "foreign_page", "this request did not come from our own page")
-        assert given is not None
-        found = self._look_up(given)
+        given = request.cookies.get(session_cookie(request)) if token is None else token
+        person = None if token is not None or self._named is None else self._named.person(request)
+        if given is None and person is None:
+            self.limit(self.addresses, address(request))
+            return None
+        # A page of another site says where it is from if it wants to read the answer.
+        acts = request.method not in SAFE or "origin" in request.headers
+        if token is None and acts and not from_our_own_page(request):
+            raise Problem(403, "foreign_page", "this request did not come from our own page")
+        found = None
+        if given is not None:
+            found = self._look_up(given, SESSION if token is None else TOKEN)
+        if person is not None and not _operates(found):
+            leave_the_loop()  # who is new is written down
+            found = Bearer(Role.PERSON, self._admit(person), now() + _A_MINUTE, SESSION)
         if found is None or found.expires_at <= now():
-            self.limit(self.wrong, address(request))
             if token is None:
-                return None  # a session that has ended: the page asks to sign in again
+                # A session that has ended: the page asks to sign in again, the browser forgets it.
+                self.limit(self.addresses, address(request))
+                request.scope[ENDED_SESSION] = session_cookie(request)
+                return None
+            self.limit(self.wrong, address(request))
             expired = found is not None
             raise Problem(
                 401,
@@ -56,34 +94,62 @@ class Authenticator:
                 "the token has expired" if expired else "nobody has this token",
                 {"WWW-Authenticate": "Bearer"},
             )
-        self.limit(self.people, found.name)
+        if found.role == Role.SERVICE:
+            self.limit(self.front_ends, found.name, cost)
+            return found
+        self.limit(self.signed_in, address(request), cost)
+        self.limit(self.people, found.name, cost)
         return found
 
     def sign_in(self, request: Request, token: str) -> Bearer | None:
-        """Who holds a token that was typed in; None if nobody does, or a monitor."""
-        found = self._look_up(token)
-        if found is None or found.expires_at <= now() or found.role == Role.MONITOR:
+        """Who holds a token that was typed in; None if nobody does, or a program."""
+        found = self._look_up(token, TOKEN)
+        if found is None or found.expires_at <= now() or found.role not in _PEOPLE:
             self.limit(self.wrong, address(request))
             return None
         self.limit(self.joining, found.name)  # as often as new people may come from one place
         return found
 
-    def _look_up(self, token: str) -> Bearer | None:
+    def _look_up(self, token: str, kind: str) -> Bearer | None:
         if len(token) > LONGEST_TOKEN:
             return None
-        with self.database.reading() as connection:
-            return people.bearer(connection, token)
+        with self.database.glancing() as connection:
+            found = people.bearer(connection, token)
+        return found if found is not None and found.kind == kind else None
 
-    def limit(self, buckets: Buckets, who: str) -> None:
+    def limit(self, buckets: Buckets, who: str, cost: float = 1.0) -> None:
         """A problem if they ask too often."""
-        wait = buckets.wait(who)
+        wait = buckets.wait(who, cost)
         if wait:
             raise too_many(wait)
 
 
+def _operates(found: Bearer | None) -> bool:
+    """Whether this is an operator's session: a proxy names people, and they sign in by token."""
+    return found is not None and found.role == Role.OPERATOR and found.expires_at > now()
+
+
 def address(request: Request) -> str:
-    """Where a request comes from; kept in memory only."""
-    return request.client.host if request.client else "unknown"
+    """Where a request comes from, as far as it is one place; stored as a keyed hash at most."""
+    return one_place(request.client.host) if request.client else "unknown"
+
+
+@lru_cache(4096)
+def one_place(host: str) -> str:
+    """An address; of the newer kind its network, since one household has all 2^64 of it.
+
+    >>> one_place("192.0.2.7"), one_place("2001:db8::1:2:3:4"), one_place("::ffff:192.0.2.7")
+    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
+    """
+    if ":" not in host:
+        return host
+    try:
+        whole = IPv6Address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if whole.ipv4_mapped is not None:
+        return str(whole.ipv4_mapped)
+    return str(IPv6Network((whole, 64), strict=False))
 
 
 def session_cookie(request: Request) -> str:
@@ -110,10 +176,9 @@ def authenticator_of(request: Request) -> Authenticator:
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer_scheme)]
 
 
-def _require(request: Request, credentials: Credentials, role: Role) -> Bearer:
-    found = authenticator_of(request).holder(
-        request, credentials.credentials if credentials else None
-    )
+def _require(request: Request, credentials: Credentials, role: Role, cost: float = 1.0) -> Bearer:
+    token = credentials.credentials if credentials else None
+    found = authenticator_of(request).holder(request, token, cost)
     if found is None:
         raise Problem(
             401,
@@ -126,16 +191,22 @@ def _require(request: Request, credentials: Credentials, role: Role) -> Bearer:
     return found
 
 
-def require_person(request: Request, credentials: Credentials) -> str:
+def require_person(request: Request, credentials: Credentials, cost: float = 1.0) -> Bearer:
     """The person who asks."""
-    found = _require(request, credentials, Role.PERSON)
-    assert found.person is not None
-    return found.person
+    return _require(request, credentials, Role.PERSON, cost)
 
 
-def require_operator(request: Request, credentials: Credentials) -> None:
-    """The operator alone."""
-    _require(request, credentials, Role.OPERATOR)
+def require_operator(request: Request, credentials: Credentials) -> Bearer:
+    """An operator alone."""
+    return _require(request, credentials, Role.OPERATOR)
+
+
+Operator = Annotated[Bearer, Depends(require_operator)]
+
+
+def require_front_end(request: Request, credentials: Credentials) -> Bearer:
+    """A company's own front end alone."""
+    return _require(request, credentials, Role.SERVICE)
 
 
 def require_monitor(request: Request, credentials: Credentials) -> None:
@@ -146,4 +217,4 @@ def require_monitor(request: Request, credentials: Credentials) -> None:
 async def anyone(request: Request) -> None:
     """Everybody, but not too often."""
     authenticator = authenticator_of(request)
-    authenticator.limit(authenticator.addresses, address(request))
+    await at_once(lambda: authenticator.limit(authenticator.addresses, address(request)))

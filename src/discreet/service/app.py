@@ -6,54 +6,64 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from discreet import __version__
 from discreet.database import ledger
-from discreet.database.connection import Database, now
-from discreet.database.declaration import Declaration
+from discreet.database.connection import Database
 from discreet.database.hashes import hashes_of_one
-from discreet.errors import BusyError
-from discreet.service import logs, pages
+from discreet.errors import DatabaseError
+from discreet.service import logs, pages, schedule
 from discreet.service.access import Authenticator, require_monitor
-from discreet.service.api import operator, person, public
+from discreet.service.api import front_end, operator, person, public
+from discreet.service.front_doors import BY_TOKEN, ForeignPages, FrontDoors
 from discreet.service.guard import Guard
 from discreet.service.limits import Limits
 from discreet.service.monitoring import Metrics
-from discreet.service.problems import Problem, described
+from discreet.service.problems import described
 from discreet.service.programs import Programs
 from discreet.service.public_cache import PublicCache
+from discreet.service.sealing import Seal
 from discreet.service.state import Service, service_of
+from discreet.service.uploads import keep_tidy
+
+if TYPE_CHECKING:
+    from discreet.service.openid import Provider
 
 HERE = Path(__file__).parent
-LOOK_SECONDS = 10.0
-"""How often the schedule is looked at; a failed publication is tried again after as long."""
 
 
 def create_app(
     database: Database,
-    declared: Declaration,
     *,
     limits: Limits | None = None,
-    open_to_all: bool = True,
+    doors: FrontDoors = BY_TOKEN,
+    images: Path | None = None,
 ) -> FastAPI:
-    """The service on one database."""
+    """The service on one database, in which something was declared."""
     limits, metrics = limits or Limits(), Metrics()
     cache = PublicCache(database)
     service = Service(
         database=database,
-        declared=declared,
         public=cache,
         metrics=metrics,
-        authenticator=Authenticator(database, limits),
+        authenticator=Authenticator(
+            database, limits, named=doors.named, admit=lambda person: service.admit(person)
+        ),
         programs=Programs(database, metrics, cache.look_again),
-        open_to_all=open_to_all,
+        seal=Seal.of(database),
+        open_to_all=doors.open_to_all,
+        images=images,
+        provider=_provider(doors),
     )
     app = FastAPI(
         title="Discreet",
@@ -67,11 +77,15 @@ def create_app(
         "Bearer TOKEN.",
     )
     app.state.service, app.state.authenticator = service, service.authenticator
+    if doors.origins:
+        app.add_middleware(ForeignPages, origins=doors.origins)
     app.add_middleware(Guard, limits=limits, metrics=metrics)
     app.add_exception_handler(HTTPException, pages.refused)
-    app.add_exception_handler(BusyError, pages.refused)
+    app.add_exception_handler(DatabaseError, pages.refused)
+    app.add_exception_handler(OperationalError, pages.refused)
+    app.add_exception_handler(NoConnectionError, pages.refused)
     app.add_exception_handler(RequestValidationError, pages.refused)
-    for routes in (public.router, person.router, operator.router, pages.router):
+    for routes in (person.router, public.router, front_end.router, operator.router, pages.router):
         app.include_router(routes)
     app.get("/healthz", tags=["operations"])(healthz)
     app.get(
@@ -83,6 +97,15 @@ def create_app(
     )(metrics_page)
     app.mount("/static", StaticFiles(directory=HERE / "static"))
     return app
+
+
+def _provider(doors: FrontDoors) -> Provider | None:
+    """Imported when there is one: it needs a package that others do without."""
+    if doors.openid is None:
+        return None
+    from discreet.service.openid import Provider
+
+    return Provider(doors.openid)
 
 
 def healthz(request: Request) -> JSONResponse:
@@ -109,13 +132,15 @@ def metrics_page(request: Request) -> Response:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     service: Service = app.state.service
     await run_in_threadpool(_warm, service)
-    keeper = asyncio.create_task(_keep_schedule(service))
+    keepers = [asyncio.create_task(schedule.keep(service)), asyncio.create_task(keep_tidy())]
     logs.event("started", version=__version__)
     yield
-    keeper.cancel()
-    with suppress(asyncio.CancelledError):
-        await keeper
+    for keeper in keepers:
+        keeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeper
     await run_in_threadpool(service.programs.stop)
+    await run_in_threadpool(service.writer.close)
     service.database.close()
     logs.event("stopped")
 
@@ -126,28 +151,3 @@ def _warm(service: Service) -> None:
         logs.event("no release yet")
     with service.database.reading() as connection:
         hashes_of_one(connection, "nobody", ["nothing"])
-
-
-async def _keep_schedule(service: Service) -> None:
-    """Publish whenever the declared time has come, whether or not anything is new."""
-    while service.declared.publish_every_hours > 0:
-        missing = LOOK_SECONDS
-        try:
-            missing = await run_in_threadpool(_seconds_to_next, service)
-            if missing <= 0:
-                await run_in_threadpool(service.programs.publish)
-        except Problem:
-            pass  # one is running already
-        except Exception:
-            logs.failure("schedule")  # a database that is away for a while must not end it
-        await asyncio.sleep(min(missing, LOOK_SECONDS) if missing > 0 else LOOK_SECONDS)
-
-
-def _seconds_to_next(service: Service) -> float:
-    if not service.public.catalogue.cards:
-        return LOOK_SECONDS
-    due = service.next_release_at()
-    failed = service.programs.publication
-    if failed.state == "failed":  # not at once again: what failed may fail for long
-        due = max(due, (failed.ended_at or 0) + 600_000)
-    return (due - now()) / 1000

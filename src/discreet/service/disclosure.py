@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
 from sqlalchemy.engine import Connection
 
-from discreet.database import generation, ledger
+from discreet.database import generation, ledger, own_ratings
 from discreet.database.declaration import Declaration
 from discreet.database.hashes import hashes_of_one
 from discreet.database.ledger import Spend
 from discreet.database.own_ratings import OwnRating
-from discreet.privacy.lifetime import Loss, Spends, together
+from discreet.privacy.lifetime import Costs, Loss, Spends, together
+from discreet.privacy.purses import Division, divide, told
 
 
 class State(StrEnum):
@@ -28,8 +30,12 @@ class State(StrEnum):
     """It enters the model at the next release."""
     RAISED = "raised"
     """It has entered at a lower level; the difference enters at the next release."""
+    AGAIN = "again"
+    """It has entered, and takes part again in the next release, with another part of its level."""
     COUNTED = "counted"
     """It has entered; changes at this level stay with its owner."""
+    TAKEN_DOWN = "taken_down"
+    """Its item was taken down: no release counts it, or counts it again."""
     DELETED = "deleted"
     """It has entered and was deleted since; what was released cannot be recalled."""
     UNRATED = "unrated"
@@ -130,17 +136,12 @@ def about(
     person: str,
     items: pl.Series,
     rated: Mapping[str, OwnRating],
+    removed: frozenset[str] = frozenset(),
 ) -> list[Disclosure]:
-    """One for every item, rated or not, in their order."""
-    if len(items) == 0:
-        return []
-    hashes = hashes_of_one(connection, person, items)
-    spends = ledger.spends_of(connection, hashes)
-    pairs = zip(*(column.tolist() for column in hashes), strict=True)
-    return [
-        _disclosure(item, rated.get(item), spends.get(pair), declared)
-        for item, pair in zip(items, pairs, strict=True)
-    ]
+    """One for every item, rated or not, in their order; `removed` were taken down."""
+    rule = _rule(connection, declared, removed)
+    spends = _spends(connection, person, items)
+    return [_disclosure(item, rated.get(item), spends.get(item), rule) for item in items]
 
 
 def record(
@@ -148,33 +149,118 @@ def record(
     declared: Declaration,
     person: str,
     own: list[OwnRating],
-    catalogue: pl.Series | None,
+    known: pl.Series | None,
+    removed: frozenset[str] = frozenset(),
 ) -> Record:
-    """Everything about a person; deleted ratings are found by trying the whole catalogue."""
-    items = pl.Series("item", [own_rating.item for own_rating in own], dtype=pl.String)
-    if catalogue is not None:
-        items = pl.concat([items, catalogue.filter(~catalogue.is_in(items.implode()))])
+    """Everything about a person, from that person's own rows.
+
+    Where an older version has deleted ratings, whose keyed hashes alone are left, those are found
+    by trying all that are known: the whole catalogue.
+    """
     rated = {own_rating.item: own_rating for own_rating in own}
-    found = about(connection, declared, person, items, rated)
-    listed = [one for one in found if one.state != State.UNRATED]
+    once = own_ratings.once_rated(connection, person)
+    items = pl.Series("item", list(dict.fromkeys([*rated, *once])), dtype=pl.String)
+    if known is not None and own_ratings.deleted_by_hash_alone(connection):
+        items = pl.concat([items, known.filter(~known.is_in(items.implode()))])
+    spends, rule = _spends(connection, person, items), _rule(connection, declared, removed)
+    listed = [
+        _disclosure(item, rated.get(item), spends.get(item), rule)
+        for item in items
+        if item in rated or item in spends
+    ]
     return Record(own, listed, generation.was_restored(connection))
 
 
+@dataclass(frozen=True)
+class _Rule:
+    """The rule that publishers spend by."""
+
+    declared: Declaration
+    division: Division | None
+    removed: frozenset[str]
+    """Items that were taken down."""
+
+    def spent(self, spend: Spend | None) -> Loss:
+        """What releases have told so far."""
+        return told(_one(spend), self.declared.delta)
+
+    def choice(self, item: str, level: float, spend: Spend | None) -> Choice:
+        """What a level would mean."""
+        if item in self.removed:
+            return Choice(level, Loss(), self.spent(spend))
+        past = None if spend is None else spend._replace(release=None, revision=0)
+        return _choice(self.declared.max_level, self.declared.delta, self.division, level, past)
+
+
+@lru_cache(maxsize=8192)
+def _choice(
+    t: float, delta: float, division: Division | None, level: float, spend: Spend | None
+) -> Choice:
+    """What a level would mean for a pair that has spent this: most have spent the same."""
+    levels, spends = np.array([level]), _one(spend)
+    if division is None:
+        costs = spends.undivided(levels, t, delta=delta)
+        coming = Loss(float(costs.epsilon[0]), float(costs.delta[0]))
+        return Choice(level, coming, told(spends.after(costs), delta))
+    before = told(spends, delta)
+    after = told(spends.after(division.allowed(levels, spends)), delta)
+    coming = Loss(after.epsilon - before.epsilon, after.delta - before.delta)
+    pure, mu2 = division.purses(levels, spends)
+    rest = Costs.of(
+        levels,
+        pure=np.maximum(pure - spends.pure, 0.0),
+        mu2=np.maximum(mu2 - spends.mu2, 0.0),
+    )
+    return Choice(level, coming, told(spends.after(rest), delta))
+
+
+def _rule(connection: Connection, declared: Declaration, removed: frozenset[str]) -> _Rule:
+    division = divide(
+        t=declared.max_level,  # as in operate/releases.py
+        delta=declared.delta,
+        publications=declared.publications,
+        # Without a delta no release divides a ledger: nobody need look.
+        share=ledger.pure_share(connection) if declared.delta else None,
+    )
+    return _Rule(declared, division, removed)
+
+
+def _one(spend: Spend | None) -> Spends:
+    if spend is None:
+        return Spends.none(1)
+    past = (spend.level, spend.spent, spend.delta, spend.pure, spend.mu2)
+    return Spends(*(np.array([value]) for value in past))
+
+
+def _spends(connection: Connection, person: str, items: pl.Series) -> dict[str, Spend]:
+    """What was spent on one person's pairs with these items, for those that have."""
+    if len(items) == 0:
+        return {}
+    hashes = hashes_of_one(connection, person, items)
+    found = ledger.spends_of(connection, hashes)
+    pairs = zip(*(column.tolist() for column in hashes), strict=True)
+    return {item: found[pair] for item, pair in zip(items, pairs, strict=True) if pair in found}
+
+
 def _disclosure(
-    item: str, own_rating: OwnRating | None, spend: Spend | None, declared: Declaration
+    item: str, own_rating: OwnRating | None, spend: Spend | None, rule: _Rule
 ) -> Disclosure:
-    chosen = None if own_rating is None else _choice(own_rating.epsilon, spend, declared)
+    chosen = None if own_rating is None else rule.choice(item, own_rating.epsilon, spend)
+    declared = rule.declared
+    state = _state(chosen, spend)
+    if chosen is not None and item in rule.removed:
+        state = State.TAKEN_DOWN
     return Disclosure(
         item=item,
-        state=_state(chosen, spend),
+        state=state,
         entered=_entered(spend),
         release=None if spend is None else spend.release,
         changed_since=spend is not None
         and (own_rating is None or own_rating.revision != spend.revision),
-        spent=_spent(spend),
+        spent=rule.spent(spend),
         chosen=chosen,
         choices=tuple(
-            _choice(level, spend, declared)
+            rule.choice(item, level, spend)
             for level in sorted({*declared.levels, declared.usual_level})
         ),
     )
@@ -185,24 +271,12 @@ def _state(chosen: Choice | None, spend: Spend | None) -> State:
         return State.UNRATED if spend is None else State.DELETED
     if spend is None:
         return State.WAITING
-    return State.RAISED if chosen.next.epsilon > 0 else State.COUNTED
+    if chosen.next.epsilon <= 0:
+        return State.COUNTED
+    return State.RAISED if chosen.level > spend.level else State.AGAIN
 
 
 def _entered(spend: Spend | None) -> Entered:
     if spend is None:
         return Entered.NO
     return Entered.MAYBE if spend.release is None else Entered.YES
-
-
-def _spent(spend: Spend | None) -> Loss:
-    return Loss() if spend is None else Loss(spend.spent, spend.delta)
-
-
-def _choice(level: float, spend: Spend | None, declared: Declaration) -> Choice:
-    """By the publishers' own rule; t is the largest level offered, as in operate/releases.py."""
-    past = (0.0, 0.0, 0.0) if spend is None else spend[:3]
-    spends = Spends(*(np.array([value]) for value in past))
-    part = spends.allowance(np.array([level]), declared.max_level, delta=declared.delta)
-    epsilon = float(part[0])
-    coming = Loss(epsilon, declared.delta if epsilon > 0 else 0.0)
-    return Choice(level, coming, _spent(spend).then(coming))

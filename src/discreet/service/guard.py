@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import secrets
 import time
+from random import getrandbits
 from typing import Any
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.service import logs, problems
+from discreet.service.access import ENDED_SESSION
 from discreet.service.limits import Limits
 from discreet.service.monitoring import Metrics
 from discreet.service.problems import Problem
 
 STATIC = "/static/"
-OWN = ("/api/me", "/rate", "/privacy", "/token", "/erase", "/join", "/api/people")
+OWN = (
+    "/api/me", "/api/service", "/api/people", "/home", "/browse", "/mine", "/item", "/covers",
+    "/rate", "/hide", "/undo", "/level", "/privacy", "/token", "/erase", "/join",
+)  # fmt: skip
 """What people do about themselves: how often is a secret number, and stays out of the log."""
 UPLOAD = "discreet.upload"
 """Set in a request's scope once the operator is known, who may send a table."""
+BULK = "discreet.bulk"
+"""Likewise once a company's front end is known, which may send much at once."""
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -44,15 +50,19 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, request = time.perf_counter(), secrets.token_hex(8)
-        status = 0
+        began, request = time.perf_counter(), f"{getrandbits(64):016x}"
+        status, bodiless = 0, scope["method"] == "HEAD"
+        if bodiless:
+            scope["method"] = "GET"  # the same headers, for every page and answer
 
         async def watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                more = _headers(message["headers"], scope["path"], request)
+                more = _headers(message["headers"], scope, request)
                 message["headers"] = [*message["headers"], *more]
+            elif bodiless:
+                message = {**message, "body": b""}
             await send(message)
 
         try:
@@ -72,7 +82,11 @@ class Guard:
             nonlocal seen
             message = await receive()
             seen += len(message.get("body", b""))
-            most = self.limits.upload if scope.get(UPLOAD) else self.limits.body
+            most = self.limits.body
+            if scope.get(UPLOAD):
+                most = self.limits.upload
+            elif scope.get(BULK):
+                most = self.limits.bulk
             if seen > most:
                 raise Problem(413, "too_large", f"the body is too large: at most {most} bytes")
             return message
@@ -96,20 +110,35 @@ class Guard:
         )
 
 
+_UNEXPECTED = """<!doctype html><html lang="en"><title>500 · Discreet</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="stylesheet" href="/static/page.css"><main><div class="page"><h1>That did not work</h1>
+<p class="problem" role="alert">{said}</p>
+<p><a class="button plain" href="/">To the first page</a></p></div></main></html>"""
+"""By itself: what went wrong may have been a template."""
+
+
 def _unexpected(scope: Scope, request: str) -> Response:
     """An answer that says nothing of what went wrong, for programs or for people."""
-    said = f"something went wrong on our side; nothing was changed by halves (request {request})"
+    said = f"Something went wrong on our side; nothing was changed by halves (request {request})"
     accepted = next((v for n, v in scope["headers"] if n == b"accept"), b"")
     if b"text/html" in accepted and not scope["path"].startswith("/api/"):
-        page = f"<!doctype html><html lang=en><title>Discreet</title><p role=alert>{said}"
-        return HTMLResponse(page, 500)
+        return HTMLResponse(_UNEXPECTED.format(said=said), 500)
     return JSONResponse(problems.body("internal", said), 500)
 
 
+_FIXED = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+
 def _headers(
-    present: list[tuple[bytes, bytes]], path: str, request: str
+    present: list[tuple[bytes, bytes]], scope: Scope, request: str
 ) -> list[tuple[bytes, bytes]]:
     names = {name for name, _ in present}
-    keep = "public, max-age=600" if path.startswith(STATIC) else "no-store"
-    wanted = {**HEADERS, "x-request-id": request, "cache-control": keep}
-    return [(n.encode(), v.encode()) for n, v in wanted.items() if n.encode() not in names]
+    keep = b"public, max-age=600" if scope["path"].startswith(STATIC) else b"no-store"
+    wanted = [*_FIXED, (b"x-request-id", request.encode()), (b"cache-control", keep)]
+    ended = scope.get(ENDED_SESSION)
+    if ended is not None:
+        secure = "; Secure" if ended.startswith("__Host-") else ""
+        cookie = f"{ended}=; Max-Age=0; Path=/; HttpOnly; SameSite=strict{secure}"
+        wanted.append((b"set-cookie", cookie.encode()))
+    return [header for header in wanted if header[0] not in names]

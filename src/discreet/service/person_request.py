@@ -5,6 +5,7 @@ The framework would change threads for every step of a request, which costs more
 
 from __future__ import annotations
 
+from asyncio import wrap_future
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -12,13 +13,18 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from fastapi.responses import Response
 from pydantic_core import to_json
+from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
 
 from discreet.service.access import Credentials, require_person
+from discreet.service.problems import still_there
 from discreet.service.state import Service, service_of
+from discreet.service.waiting import at_once
 
 Work = Callable[[Service, str], Any]
 """What is done for a person: the answer's content, or None for an answer without one."""
+Writing = Callable[[Service, str], Callable[[Connection], Any]]
+"""What is to be written for a person, or a problem."""
 
 
 @dataclass(frozen=True)
@@ -29,22 +35,46 @@ class PersonRequest:
     credentials: Credentials
 
     async def __call__(
-        self, work: Work, *, headers: dict[str, str] | None = None, quick: bool = False
+        self,
+        work: Work,
+        *,
+        headers: dict[str, str] | None = None,
+        quick: bool = False,
+        cost: float = 1.0,
     ) -> Response:
         """Do it for the person whose token this is; a problem if there is none.
 
-        SQLite answers what is `quick` sooner than a thread could be changed.
+        SQLite answers what is `quick` sooner than a thread could be changed. It counts as `cost`
+        requests.
         """
         if quick and service_of(self.request).database.sqlite:
-            return self._answer(work, headers)
-        return await run_in_threadpool(self._answer, work, headers)
+            return await at_once(lambda: self._answer(work, headers, cost))
+        return await run_in_threadpool(self._answer, work, headers, cost)
 
-    def _answer(self, work: Work, headers: dict[str, str] | None) -> Response:
-        person = require_person(self.request, self.credentials)
-        content = work(service_of(self.request), person)
-        if content is None:
-            return Response(status_code=204)
-        return Response(to_json(content), media_type="application/json", headers=headers)
+    def _answer(self, work: Work, headers: dict[str, str] | None, cost: float) -> Response:
+        return _response(work(service_of(self.request), self._person(cost)), headers)
+
+    async def write(self, prepare: Writing, answer: Callable[[Service, Any], Any]) -> Response:
+        """Write together with others, without a thread that waits, and answer from the result."""
+        service = service_of(self.request)
+        if service.database.sqlite:
+            work = await at_once(lambda: prepare(service, self._person()))
+        else:
+            work = await run_in_threadpool(lambda: prepare(service, self._person()))
+        with still_there():
+            result = await wrap_future(service.writer.submit(work))
+        return _response(answer(service, result), None)
+
+    def _person(self, cost: float = 1.0) -> str:
+        person = require_person(self.request, self.credentials, cost).person
+        assert person is not None
+        return person
+
+
+def _response(content: Any, headers: dict[str, str] | None) -> Response:
+    if content is None:
+        return Response(status_code=204)
+    return Response(to_json(content), media_type="application/json", headers=headers)
 
 
 async def person_request(request: Request, credentials: Credentials) -> PersonRequest:

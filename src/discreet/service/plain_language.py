@@ -95,6 +95,18 @@ def explained(loss: Loss, ground: Ground) -> str:
     )
 
 
+def guessing(declared: Declaration, ground: Ground) -> str:
+    """What the percentages of all levels are, said once for all of them."""
+    if ground == Ground.SEEDED:
+        return _SEEDED_IN_SHORT.capitalize()
+    lost = ", but for what was lost in a restore" if ground == Ground.RESTORED else ""
+    return (
+        f"How often, at most, somebody guesses right whether you rated one of the {declared.things}"
+        ": who knows every other rating, gives this one an even chance, and sees all that we ever "
+        f"publish{lost}. A tossed coin is right in 50% of all cases."
+    )
+
+
 def _with_what_was_lost(text: str, ground: Ground) -> str:
     return f"{text} {_LOST}" if ground == Ground.RESTORED else text
 
@@ -129,6 +141,24 @@ def _adds_up_to(choice: Choice, found: Disclosure) -> str:
     if choice.next.epsilon == 0:
         return f"{can}: so much {before} before, and this level neither adds to it nor recalls it."
     return f"{can}: with what {before} before, and what this level adds."
+
+
+def adding_up(declared: Declaration, ground: Ground) -> str:
+    """That levels add up, said where one chooses: docs/proofs/incremental.md."""
+    if ground == Ground.SEEDED:
+        return _SEEDED_IN_SHORT.capitalize()
+    least, most = declared.levels[0], declared.levels[-1]
+    said = (
+        "Levels add up: somebody who asks about all of your ratings at once can learn what their "
+        "levels allow together"
+    )
+    if most < 2 * least or declared.delta:  # deltas come to more than their sum
+        return f"{said}."
+    count = math.floor(most / least + 1e-9)
+    return (
+        f"{said}. {count} ratings at {_name(least).lower()} tell together as much as one at "
+        f"{_name(most).lower()} may."
+    )
 
 
 def about_all(loss: Loss) -> str:

@@ -9,11 +9,12 @@ from typing import Any
 
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
+from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from discreet.errors import DataError
+from discreet.errors import DataError, ParameterError, SpecError
 
 
 class Detail(BaseModel):
@@ -52,8 +53,26 @@ def refusing() -> Iterator[None]:
     """What the library refuses, as a problem of the request; for the operator, who may read it."""
     try:
         yield
-    except DataError as error:
+    except (DataError, ParameterError, SpecError) as error:
         raise Problem(422, "refused", str(error)) from None
+
+
+@contextmanager
+def still_there() -> Iterator[None]:
+    """For what is written about a person who may erase themselves at this very moment."""
+    try:
+        yield
+    except IntegrityError:
+        raise Problem(401, "unknown_token", "nobody has this token any more") from None
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """For what a release cannot tell: of events, say, how much somebody would like something."""
+    try:
+        yield
+    except ParameterError as error:
+        raise Problem(422, "cannot_rank", str(error)) from None
 
 
 def body(code: str, message: str) -> dict[str, Any]:

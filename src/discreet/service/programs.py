@@ -4,80 +4,113 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from discreet.database.connection import Database, now
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from discreet.database import publications
+from discreet.database.connection import Database
+from discreet.database.publications import Publication
+from discreet.errors import DatabaseError
 from discreet.service import logs
 from discreet.service.monitoring import Metrics
 from discreet.service.problems import Problem
 
 IMPORT_SECONDS, PREVIEW_SECONDS, STOP_SECONDS = 1800, 300, 20
-
-
-@dataclass(frozen=True)
-class Publication:
-    """The latest publication that this service started."""
-
-    state: str = "idle"
-    """idle, running, published, failed"""
-    begun_at: int | None = None
-    ended_at: int | None = None
-    number: int | None = None
-    message: str = ""
-    """Why it failed: for the operator alone."""
+_PROGRESS = re.compile(r"(.+): (\d+)/(\d+)")
+"""A line by which a program tells how far it is."""
 
 
 class Programs:
-    """Starts `discreet operate ...` on this database, one publication and one import at a time."""
+    """Starts `discreet operate ...` on this database, one import at a time, and one publication
+    at a time of all processes together."""
 
     def __init__(self, database: Database, metrics: Metrics, changed: Callable[[], None]) -> None:
         self.database, self.metrics, self.changed = database, metrics, changed
-        self.publication = Publication()
+        self.name = secrets.token_hex(8)
         self._publisher: subprocess.Popen[str] | None = None
-        self._lock = threading.Lock()
+        self._released = False
         self._importing, self._previewing = threading.Lock(), threading.Lock()
 
-    def publish(self) -> Publication:
-        """Start a publication; a problem if one is running."""
-        with self._lock:
-            if self.publication.state == "running":
-                raise Problem(
-                    409, "publishing", "a publication is running: wait until it has ended"
-                )
-            self._publisher = self._start("publish")
-            self.publication = Publication("running", now())
+    @property
+    def publication(self) -> Publication:
+        """The latest, whichever process started it."""
+        with self.database.reading() as connection:
+            return publications.current(connection)
+
+    def publish(self, still_wanted: Callable[[Connection], bool] = lambda _: True) -> Publication:
+        """Start a publication; a problem if one is running, or it is no longer wanted."""
+        begun = publications.begin(self.database, self.name, still_wanted)
+        if begun is None:
+            raise Problem(409, "publishing", "a publication is running: wait until it has ended")
+        try:
+            self._publisher, self._released = self._start("publish"), False
+        except OSError:
+            self._ended("failed", message="the program could not be started")
+            raise
         self.metrics.publishing.set(1)
         logs.event("publication begun")
-        threading.Thread(target=self._wait, args=(self._publisher,), daemon=True).start()
-        return self.publication
+        for work in (self._wait, self._renew):
+            threading.Thread(target=work, args=(self._publisher,), daemon=True).start()
+        return begun
+
+    def _renew(self, publisher: subprocess.Popen[str]) -> None:
+        while publisher.poll() is None and not self._released:
+            with suppress(DatabaseError, SQLAlchemyError):  # it may be away for a moment
+                publications.renew(self.database, self.name)
+            with suppress(subprocess.TimeoutExpired):
+                publisher.wait(publications.LEASE_MS / 3000)
 
     def _wait(self, publisher: subprocess.Popen[str]) -> None:
+        errors: list[str] = []
+        following = threading.Thread(target=self._follow, args=(publisher, errors), daemon=True)
+        following.start()
         assert publisher.stdout is not None
         # The first line says that the release is out; its assessment may take longer.
         number = _number(publisher.stdout.readline())
         if number is not None:
-            self._ended(replace(self.publication, state="published", number=number))
-        _, errors = publisher.communicate()
+            self._released = True
+            self._ended("published", number=number)
+        with publisher:  # which ends, and closes what it said
+            publisher.stdout.read()
+            following.join()
         if number is None:
-            self._ended(replace(self.publication, state="failed", message=_reason(errors)))
+            self._ended("failed", message=_reason("".join(errors)))
         elif publisher.returncode:
             logs.event("assessment failed", code=publisher.returncode)
         self.changed()
 
-    def _ended(self, publication: Publication) -> None:
+    def _follow(self, publisher: subprocess.Popen[str], errors: list[str]) -> None:
+        """Tell how far a publication is, and keep what else it says."""
+        assert publisher.stderr is not None
+        for line in publisher.stderr:
+            found = _PROGRESS.match(line)
+            if found is None:
+                errors.append(line)
+            elif not self._released:
+                step = {"step": found[1], "done": int(found[2]), "total": int(found[3])}
+                with suppress(DatabaseError, SQLAlchemyError):  # it may be away for a moment
+                    publications.renew(self.database, self.name, **step)
+
+    def _ended(self, state: str, **found: Any) -> None:
         self.changed()
-        self.publication = replace(publication, ended_at=now())
+        try:
+            publications.end(self.database, self.name, state=state, **found)
+        except (DatabaseError, SQLAlchemyError):
+            logs.failure("publication's end not written")  # its lease will tell
         self.metrics.publishing.set(0)
-        self.metrics.publications.labels(publication.state).inc()
-        logs.event(f"publication {publication.state}", release=publication.number)
+        self.metrics.publications.labels(state).inc()
+        logs.event(f"publication {state}", release=found.get("number"))
 
     def preview(self) -> dict[str, Any]:
         """What a publication would spend now: for the operator alone."""
@@ -89,21 +122,22 @@ class Programs:
             self._previewing.release()
 
     def import_table(
-        self, what: str, content: Path, *, replace: bool = False, public_columns: Sequence[str] = ()
+        self, what: str, content: Path, *, options: Sequence[str] = ()
     ) -> dict[str, Any]:
-        """Import an item table, with the columns that the operator vouches for, or a ratings
-        table."""
+        """Import an item table or a ratings table; the options are those of the command."""
         if not self._importing.acquire(blocking=False):
             raise Problem(409, "importing", "another table is being imported: wait for it")
         try:
-            vouched = [f"--public-column={name}" for name in public_columns]
-            words = [what, *(["--replace"] if replace else []), *vouched, str(content)]
-            result = self._run(words, IMPORT_SECONDS)
+            result = self._run([what, *options, str(content)], IMPORT_SECONDS)
         finally:
             self._importing.release()
         self.changed()
         logs.event("table imported", table=what)
         return result
+
+    def look_at(self, what: str, table: Path, *, options: Sequence[str] = ()) -> dict[str, Any]:
+        """What an import would find: read and checked in the same way, and nothing is written."""
+        return self._run([what, "--look", *options, str(table)], IMPORT_SECONDS)
 
     def _run(self, words: list[str], seconds: int) -> dict[str, Any]:
         program = self._start(*words)
@@ -115,7 +149,11 @@ class Programs:
             raise Problem(504, "too_slow", "it took too long and was stopped") from None
         if program.returncode:
             # The name of a temporary file would say nothing.
-            raise Problem(422, "refused", _reason(errors).replace(f"{words[-1]}: ", ""))
+            place = Path(words[-1])
+            reason = _reason(errors).replace(f"{place}: ", "")
+            for name in (str(place), place.name):
+                reason = reason.replace(name, "the table")
+            raise Problem(422, "refused", reason)
         return dict(json.loads(output))
 
     def _start(self, *words: str) -> subprocess.Popen[str]:
@@ -140,7 +178,7 @@ class Programs:
             return
         try:
             # Once its release is out, nothing is lost if the assessment is.
-            self._publisher.wait(STOP_SECONDS if self.publication.state == "running" else 0)
+            self._publisher.wait(0 if self._released else STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self._publisher.terminate()
             with suppress(subprocess.TimeoutExpired):

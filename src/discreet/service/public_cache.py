@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,28 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.data.items import Items
-from discreet.database import catalogue, ledger
+from discreet.database import catalogue, generation, ledger
 from discreet.database.connection import Database
-from discreet.database.declaration import catalogue_version
+from discreet.database.declaration import Declaration, catalogue_version, current
 from discreet.errors import ParameterError
 from discreet.release.ranking import BEST, RANKINGS, Ranking
 from discreet.release.recommending import recommend
 from discreet.release.release import Release
 from discreet.release.scoring import Own
 from discreet.service import logs
+from discreet.service.immutable import Archives
+from discreet.service.search import Card, SearchIndex, folded, shown
 
 RENEW_SECONDS = 1.0
-
-
-class Card(NamedTuple):
-    """What the page shows of an item; all of it public."""
-
-    id: str
-    title: str
-    year: int | None
-    genres: tuple[str, ...]
-    words: str
-    """The title as a search sees it."""
 
 
 class Pick(NamedTuple):
@@ -100,25 +90,19 @@ class Catalogue:
     cards: dict[str, Card]
     ids: Any
     """The ids as a series, for hashing."""
+    removed: frozenset[str] = frozenset()
+    """What was taken down: no card, in no list."""
 
     @classmethod
-    def of(cls, version: int, items: Items | None) -> Catalogue:
+    def of(
+        cls, version: int, items: Items | None, removed: frozenset[str] = frozenset()
+    ) -> Catalogue:
         """The cards of an item table."""
         if items is None:
             return cls(version, {}, None)
-        cards = {record["item"]: _card(record) for record in items.frame.iter_rows(named=True)}
-        return cls(version, cards, items.ids.values)
-
-    def search(self, query: str, popularity: dict[str, float]) -> list[Card]:
-        """Titles that hold all words of the query: those that begin with it first, then the more
-        popular by the release's noisy counts."""
-        words = folded(query).split()
-        found = [card for card in self.cards.values() if all(w in card.words for w in words)]
-        start = " ".join(words)
-        return sorted(
-            found,
-            key=lambda c: (not c.words.startswith(start), -popularity.get(c.id, 0.0), c.words),
-        )
+        rows = items.frame.iter_rows(named=True)
+        cards = {row["item"]: _card(row) for row in rows if row["item"] not in removed}
+        return cls(version, cards, items.ids.values, removed)
 
 
 class PublicCache:
@@ -128,9 +112,13 @@ class PublicCache:
         self.database = database
         self._lock = threading.Lock()
         self._looked = float("-inf")
+        self._asked = self._answered = 0
         self._catalogue = Catalogue(-1, {}, None)
         self._model: Model | None = None
-        self._popularity: dict[str, float] = {}
+        self._index = SearchIndex([])
+        self._restored = False
+        self._declared: Declaration | None = None
+        self.archives = Archives()
 
     @property
     def catalogue(self) -> Catalogue:
@@ -144,21 +132,46 @@ class PublicCache:
         self._renew()
         return self._model
 
+    @property
+    def declared(self) -> Declaration:
+        """As it is declared now."""
+        self._renew()
+        assert self._declared is not None
+        return self._declared
+
+    @property
+    def restored(self) -> bool:
+        """Whether there may be ratings that entered and that the ledger does not know of."""
+        self._renew()
+        return self._restored
+
     def search(self, query: str) -> list[Card]:
-        """Items by title."""
-        return self.catalogue.search(query, self._popularity)
+        """Items by title, genre and year."""
+        self._renew()
+        return self._index.search(query)
 
     def look_again(self) -> None:
         """Something has changed: do not wait for the second to end."""
-        self._looked = float("-inf")
+        self._asked += 1
+
+    def look_now(self) -> None:
+        """Look at once, after whoever is looking: they may have begun before what is wanted."""
+        with self._lock:
+            self._look()
 
     def _renew(self) -> None:
-        if time.monotonic() - self._looked < RENEW_SECONDS or not self._lock.acquire(
-            blocking=False
-        ):
+        old = time.monotonic() - self._looked >= RENEW_SECONDS or self._answered != self._asked
+        if not old or not self._lock.acquire(blocking=False):
             if self._catalogue.version >= 0:
                 return
             self._lock.acquire()  # the very first look: wait for it
+        try:
+            self._look()
+        finally:
+            self._lock.release()
+
+    def _look(self) -> None:
+        asked = self._asked  # who asks from now on is not answered by this look
         try:
             with self.database.reading() as connection:
                 self._renew_from(connection)
@@ -167,25 +180,28 @@ class PublicCache:
                 raise
             logs.failure("public cache not renewed")  # what is there is better than nothing
         finally:
-            self._looked = time.monotonic()
-            self._lock.release()
+            self._looked, self._answered = time.monotonic(), asked
 
     def _renew_from(self, connection: Any) -> None:
         version, number = catalogue_version(connection), ledger.latest(connection)
-        if version != self._catalogue.version:
-            self._catalogue = Catalogue.of(version, catalogue.read(connection))
-        if number and (self._model is None or self._model.entry.number != number):
+        self._restored = generation.was_restored(connection)
+        self._declared = current(connection)
+        new_items = version != self._catalogue.version
+        new_model = number and (self._model is None or self._model.entry.number != number)
+        if new_items:
+            items, gone = catalogue.read(connection), catalogue.removed(connection)
+            self._catalogue = Catalogue.of(version, items, gone)
+        if new_model:
             entry = ledger.entries(connection)[-1]
             model = Model(entry, Release.from_files(ledger.files(connection, number)))
             model.prepare()
-            counts = zip(model.ids, model.popularity().tolist(), strict=True)
-            self._popularity, self._model = dict(counts), model
-
-
-def folded(text: str) -> str:
-    """Without case and accents, as people type."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+            self._model = model
+        if new_items or new_model:
+            popularity: dict[str, float] = {}
+            if self._model is not None:
+                counts = self._model.popularity().tolist()
+                popularity = dict(zip(self._model.ids, counts, strict=True))
+            self._index = SearchIndex(shown(self._catalogue.cards.values(), popularity))
 
 
 def _card(record: dict[str, Any]) -> Card:
@@ -197,4 +213,5 @@ def _card(record: dict[str, Any]) -> Card:
         None if year is None else int(year),
         tuple(map(str, genres)) if isinstance(genres, list) else (),
         " ".join(folded(title).split()),
+        str(record.get("image") or ""),
     )

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from fastapi import Request
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.engine import Connection
 
-from discreet.database import erasures, generation, own_ratings, people
-from discreet.database.connection import Database
+from discreet.data.event_rules import EventRules
+from discreet.database import erasures, own_events, own_ratings, people, tastes
+from discreet.database.connection import Database, utc_time
 from discreet.database.declaration import Declaration
 from discreet.database.own_ratings import Level, OwnRating
 from discreet.database.people import Role
+from discreet.database.writer import Writer
+from discreet.errors import DataError
 from discreet.release.ranking import BEST, Ranking
 from discreet.service import disclosure, plain_language
 from discreet.service.access import Authenticator
 from discreet.service.disclosure import Disclosure, Record
 from discreet.service.monitoring import Metrics
 from discreet.service.plain_language import Ground
-from discreet.service.problems import Problem
+from discreet.service.problems import Problem, asking, still_there
 from discreet.service.programs import Programs
-from discreet.service.public_cache import Card, Model, Pick, PublicCache
+from discreet.service.public_cache import Model, Pick, PublicCache
+from discreet.service.sealing import Seal
+from discreet.service.search import Card
+
+if TYPE_CHECKING:
+    from discreet.service.openid import Provider
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,19 +40,33 @@ class Service:
     """One recommender."""
 
     database: Database
-    declared: Declaration
     public: PublicCache
     authenticator: Authenticator
     programs: Programs
     metrics: Metrics
+    seal: Seal
+    """Of addresses that would name an item."""
     open_to_all: bool = True
     """Whether anybody may join, or only those to whom the operator gives a token."""
+    images: Path | None = None
+    """A folder with the operator's pictures of items."""
+    provider: Provider | None = None
+    """Where people sign in, if not by token alone."""
+    writer: Writer = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "writer", Writer(self.database))
+
+    @property
+    def declared(self) -> Declaration:
+        """As it is declared now."""
+        return self.public.declared
 
     def card(self, item: str) -> Card:
         """An item of the catalogue, or a problem."""
         card = self.public.catalogue.cards.get(item)
         if card is None:
-            self.public.look_again()
+            self.public.look_now()
             card = self.public.catalogue.cards.get(item)
         if card is None:
             raise Problem(404, "unknown_item", "no such item in the catalogue")
@@ -59,39 +81,110 @@ class Service:
         """The latest release, or a problem."""
         model = self.public.model
         if model is None:
-            raise Problem(404, "no_release", "there is no release yet: the first one is to come")
+            self.public.look_again()  # the first may just have come
+            model = self.public.model
+        if model is None:
+            planned = self.declared.publish_every_hours > 0
+            when = f" at {utc_time(self.next_release_at())}" if planned else " when it is published"
+            raise Problem(404, "no_release", f"there is no release yet: the first one comes{when}")
         return model
 
     def next_release_at(self) -> int:
         """When the declared schedule wants the next release."""
         model = self.public.model
-        last = self.declared.declared_at if model is None else model.entry.begun_at
-        return last + round(self.declared.publish_every_hours * 3600 * 1000)
+        return self.declared.due_after(None if model is None else model.entry.begun_at)
 
     def rate(self, person: str, item: str, rating: float, epsilon: float | None) -> OwnRating:
         """Give or change a rating."""
+        with still_there():
+            return self.writer.write(self.to_rate(person, item, rating, epsilon))
+
+    def to_rate(
+        self, person: str, item: str, rating: float, epsilon: float | None
+    ) -> Callable[[Connection], OwnRating]:
+        """What gives or changes a rating, for the writer; a problem if it may not be given."""
         self.card(item)
+        if self.declared.events:
+            raise Problem(409, "events", "this service holds events, not ratings: send an event")
         low, high = self.declared.scale
         if not low <= rating <= high:
             raise Problem(422, "outside_scale", f"a rating is from {low:g} to {high:g}")
-        least, most = self.declared.smallest_counted, self.declared.max_level
+        self._check_level(epsilon)
+        # A change of the rating alone leaves its level as it was chosen.
+        level = Level.KEPT if epsilon is None else Level.NEW
+
+        def put(connection: Connection) -> OwnRating:
+            new = self._usual_level(connection, person) if epsilon is None else epsilon
+            return own_ratings.put(connection, person, item, rating, new, level=level)
+
+        return put
+
+    def _check_level(self, epsilon: float | None) -> None:
+        least, most = self.declared.smallest_counted, self.declared.levels[-1]
         if epsilon is not None and not least <= epsilon <= most:
             raise Problem(
                 422,
                 "level_not_offered",
                 f"epsilon is from {least:.1g} to {most:g}: a smaller one would never be counted",
             )
-        # A change of the rating alone leaves its level as it was chosen.
-        level = Level.KEPT if epsilon is None else Level.NEW
-        new = self.declared.usual_level if epsilon is None else epsilon
+
+    def to_add_event(
+        self, person: str, item: str, weight: float | None, epsilon: float | None
+    ) -> Callable[[Connection], OwnRating]:
+        """What adds an event, for the writer; a problem if it may not be added."""
+        self.card(item)
+        rules = self.rules
+        self._check_level(epsilon)
+        try:
+            rules.value(weight)
+        except DataError as error:
+            raise Problem(422, "no_weight", str(error)) from None
+
+        def put(connection: Connection) -> OwnRating:
+            usual = self._usual_level(connection, person)
+            return own_events.put(connection, rules, person, item, weight, epsilon, usual=usual)
+
+        return put
+
+    @property
+    def rules(self) -> EventRules:
+        """By which events become records; a problem where people rate."""
+        rules = self.declared.rules
+        if rules is None:
+            raise Problem(409, "ratings", "this service holds ratings, not events: send a rating")
+        return rules
+
+    def usual_level(self, person: str) -> float:
+        """The level of a person's ratings of which they do not say another."""
+        with self.database.reading() as connection:
+            return self._usual_level(connection, person)
+
+    def _usual_level(self, connection: Connection, person: str) -> float:
+        chosen = tastes.usual_level(connection, person) or self.declared.usual_level
+        return min(chosen, self.declared.levels[-1])  # which may no longer be on offer
+
+    def choose_level(self, person: str, level: float) -> None:
+        """Choose, once for all ratings to come, one of the levels on offer."""
+        if level not in self.declared.levels:
+            offered = ", ".join(f"{one:g}" for one in self.declared.levels)
+            raise Problem(422, "level_not_offered", f"choose one of the levels: {offered}")
         with still_there(), self.database.writing() as connection:
-            return own_ratings.put(connection, person, item, rating, new, level=level)
+            tastes.choose_level(connection, person, level)
+
+    def hide(self, person: str, item: str, *, hidden: bool = True) -> None:
+        """Leave an item out of a person's lists, or let it in again."""
+        self.card(item)
+        with still_there(), self.database.writing() as connection:
+            (tastes.hide if hidden else tastes.show_again)(connection, person, item)
+
+    def hidden(self, person: str) -> list[str]:
+        """What does not interest a person."""
+        with self.database.reading() as connection:
+            return tastes.hidden(connection, person)
 
     def take_back(self, person: str, item: str) -> None:
         """Delete a rating."""
-        with self.database.writing() as connection:
-            there = own_ratings.remove(connection, person, item)
-        if not there:
+        if not self.writer.write(lambda connection: own_ratings.remove(connection, person, item)):
             raise Problem(404, "not_rated", "you have not rated this")
 
     def own(self, person: str) -> list[OwnRating]:
@@ -103,8 +196,12 @@ class Service:
         """From a person's own ratings, as they are now, and the latest release."""
         model = self.model()
         with self.database.reading() as connection:
-            own = own_ratings.values(connection, person)
-        return model, model.recommend(own, n, ranking)
+            own, hidden = tastes.for_lists(connection, person)
+        gone = [item for item in self.public.catalogue.removed if item in model.rows]
+        if hidden or gone:
+            ranking = replace(ranking, without=[*hidden, *gone])
+        with asking():
+            return model, model.recommend(own, n, ranking)
 
     @property
     def ground(self) -> Ground:
@@ -112,14 +209,14 @@ class Service:
         model = self.public.model
         if model is not None and not model.protects:
             return Ground.SEEDED
-        return Ground.RESTORED if self.restored() else Ground.SOUND
+        return Ground.RESTORED if self.public.restored else Ground.SOUND
 
     def notices(self) -> dict[str, Any]:
         """What pages have to say above all else."""
         seeded = self.ground == Ground.SEEDED
         return {
             "seeded": plain_language.SEEDED if seeded else None,
-            "restored": plain_language.RESTORED if self.restored() else None,
+            "restored": plain_language.RESTORED if self.public.restored else None,
         }
 
     def levels(self) -> list[plain_language.Level]:
@@ -131,20 +228,24 @@ class Service:
     ) -> list[Disclosure]:
         """What has left about these items, rated or not, and what still can."""
         listed = pl.Series("item", items, dtype=pl.String)
+        removed = self.public.catalogue.removed
         with self.database.reading() as connection:
-            return disclosure.about(connection, self.declared, person, listed, rated)
+            return disclosure.about(connection, self.declared, person, listed, rated, removed)
+
+    def told(self, connection: Connection, person: str, own: OwnRating) -> Disclosure:
+        """What has left of one rating, and what still can, as the connection sees it."""
+        items = pl.Series("item", [own.item], dtype=pl.String)
+        [found] = disclosure.about(connection, self.declared, person, items, {own.item: own})
+        return found
 
     def record(self, person: str) -> Record:
         """All that has left about a person, deleted ratings included."""
-        catalogue = self.public.catalogue.ids
+        known = self.public.catalogue
         with self.database.reading() as connection:
             own = own_ratings.of(connection, person)
-            return disclosure.record(connection, self.declared, person, own, catalogue)
-
-    def restored(self) -> bool:
-        """Whether there may be ratings that entered and that the ledger does not know of."""
-        with self.database.reading() as connection:
-            return generation.was_restored(connection)
+            return disclosure.record(
+                connection, self.declared, person, own, known.ids, known.removed
+            )
 
     def join(self) -> tuple[str, str]:
         """A new person, and their token."""
@@ -153,6 +254,21 @@ class Service:
         with self.database.writing() as connection:
             person = people.new_person(connection)
             return person, people.issue(connection, Role.PERSON, person)
+
+    def admit(self, person: str) -> str:
+        """Somebody whom the company's own sign-in names by its own id; created if they are new."""
+        if people.made_here(person):
+            raise Problem(403, "not_yours", "this id is one that people get who join here")
+        with self.database.reading() as connection:
+            if people.exists(connection, person):
+                return person
+        if not self.open_to_all:
+            raise Problem(403, "closed", "ask the operator to let you in: joining is closed")
+        try:
+            with self.database.writing() as connection:
+                return people.new_person(connection, person)
+        except DataError:
+            raise Problem(403, "erased", "nobody can be here by this id any more") from None
 
     def new_token(self, person: str) -> str:
         """A new token for a person, in place of all others."""
@@ -167,18 +283,14 @@ class Service:
             raise Problem(401, "unknown_token", "nobody has this token any more")
         return session
 
+    def begin_session_for(self, person: str) -> str:
+        """A browser's session for somebody whom the company's own sign-in has named."""
+        with still_there(), self.database.writing() as connection:
+            return people.begin_session_for(connection, person)
+
     def erase(self, person: str) -> None:
         """Remove all that is stored about a person but the ledger's keyed hashes."""
         erasures.erase(self.database, person)
-
-
-@contextmanager
-def still_there() -> Iterator[None]:
-    """For what is written about a person who may erase themselves at this very moment."""
-    try:
-        yield
-    except IntegrityError:
-        raise Problem(401, "unknown_token", "nobody has this token any more") from None
 
 
 def service_of(request: Request) -> Service:

@@ -6,26 +6,30 @@ deleting one rating are POSTs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
+from sqlalchemy.engine import Connection
 
-from discreet.database import own_ratings, people
+from discreet.database import acts, own_ratings, people, tastes
 from discreet.database.own_ratings import OwnRating
 from discreet.privacy.lifetime import Loss
 from discreet.release.ranking import MOST_DIVERSITY, RANKINGS, Ranking
 from discreet.service import plain_language
 from discreet.service.api import shapes
 from discreet.service.disclosure import Disclosure, Record
-from discreet.service.limits import MOST_RECOMMENDATIONS
+from discreet.service.limits import HEAVY, MOST_RECOMMENDATIONS
 from discreet.service.person_request import Ask
 from discreet.service.problems import Problem, described
+from discreet.service.public_cache import Pick
 from discreet.service.state import Service
 
 router = APIRouter(
     prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429, 503)
 )
+Told = tuple[OwnRating, Disclosure]
 Count = Annotated[int, Query(ge=1, le=MOST_RECOMMENDATIONS)]
 RankBy = Annotated[
     Literal["best", "likely", "liked"],
@@ -60,17 +64,39 @@ async def list_ratings(ask: Ask) -> Response:
     return await ask(lambda service, person: [_rating(service, o) for o in service.own(person)])
 
 
-@router.put("/ratings", response_model=shapes.RatedOut, responses=described(404, 413))
+@router.put("/ratings", response_model=shapes.RatedOut, responses=described(404, 409, 413))
 async def put_rating(ask: Ask, body: shapes.RatingIn) -> Response:
     """Give or change a rating: it counts for one's recommendations at once. A new one enters the
     public model at the next release, within its epsilon; a change of one that has entered does not,
     unless its epsilon is raised. Without an epsilon a change keeps the one chosen before."""
 
-    def put(service: Service, person: str) -> shapes.RatedOut:
-        own_rating = service.rate(person, body.item, body.rating, body.epsilon)
-        return _rated(service, person, own_rating)
+    def to_put(service: Service, person: str) -> Callable[[Connection], Told]:
+        give = service.to_rate(person, body.item, body.rating, body.epsilon)
 
-    return await ask(put)
+        def put(connection: Connection) -> Told:
+            own_rating = give(connection)
+            return own_rating, service.told(connection, person, own_rating)
+
+        return put
+
+    return await ask.write(to_put, _rated)
+
+
+@router.post("/events", response_model=shapes.RatedOut, responses=described(404, 409, 413))
+async def add_event(ask: Ask, body: shapes.EventIn) -> Response:
+    """Where a service holds events: one chose this, once more. What a pair counts follows the
+    declared rules; its level is the smallest of its events'."""
+
+    def to_add(service: Service, person: str) -> Callable[[Connection], Told]:
+        add = service.to_add_event(person, body.item, body.weight, body.epsilon)
+
+        def put(connection: Connection) -> Told:
+            own_event = add(connection)
+            return own_event, service.told(connection, person, own_event)
+
+        return put
+
+    return await ask.write(to_add, _rated)
 
 
 @router.post("/ratings/read", response_model=shapes.RatedOut, responses=described(404, 413))
@@ -81,9 +107,9 @@ async def read_rating(ask: Ask, body: shapes.ItemIn) -> Response:
         service.card(body.item)
         with service.database.reading() as connection:
             own_rating = own_ratings.one(connection, person, body.item)
-        if own_rating is None:
-            raise Problem(404, "not_rated", "you have not rated this")
-        return _rated(service, person, own_rating)
+            if own_rating is None:
+                raise Problem(404, "not_rated", "you have not rated this")
+            return _rated(service, (own_rating, service.told(connection, person, own_rating)))
 
     return await ask(rated)
 
@@ -93,8 +119,7 @@ async def delete_rating(ask: Ask, body: shapes.ItemIn) -> Response:
     """Delete a rating. What was released of it cannot be recalled, nor its budget won back."""
 
     def delete(service: Service, person: str) -> None:
-        service.card(body.item)
-        service.take_back(person, body.item)
+        service.take_back(person, body.item)  # also what was taken down
 
     return await ask(delete)
 
@@ -109,12 +134,7 @@ async def read_recommendations(
 
     def recommendations(service: Service, person: str) -> shapes.RecommendationsOut:
         model, picks = service.recommend(person, n, ranking)
-        listed = [
-            shapes.RecommendationOut(
-                rank=rank, item=pick.item, title=service.title(pick.item), score=pick.score
-            )
-            for rank, pick in enumerate(picks, start=1)
-        ]
+        listed = listed_out(service, picks)
         return shapes.RecommendationsOut(release=model.entry.number, recommendations=listed)
 
     return await ask(recommendations, quick=True)
@@ -123,33 +143,22 @@ async def read_recommendations(
 @router.get("/disclosures", response_model=shapes.RecordOut)
 async def list_disclosures(ask: Ask) -> Response:
     """What has left this server about oneself, and what still can, deleted ratings included."""
-    return await ask(lambda service, person: _record(service, service.record(person)))
+    return await ask(lambda service, person: _record(service, service.record(person)), cost=HEAVY)
 
 
 @router.get("/export", response_model=shapes.ExportOut)
 async def export(ask: Ask) -> Response:
     """All that is stored about oneself."""
-
-    def everything(service: Service, person: str) -> shapes.ExportOut:
-        found = service.record(person)
-        with service.database.reading() as connection:
-            joined = people.joined_at(connection, person)
-            accesses = people.accesses(connection, person)
-        return shapes.ExportOut(
-            person=person,
-            joined_at=joined,
-            ratings=[_rating(service, o) for o in found.own],
-            accesses=[shapes.AccessOut.model_validate(one) for one in accesses],
-            disclosures=_record(service, found),
-        )
-
     name = 'attachment; filename="my-data.json"'
-    return await ask(everything, headers={"Content-Disposition": name})
+    return await ask(everything, headers={"Content-Disposition": name}, cost=HEAVY)
 
 
 @router.post("/token", response_model=shapes.NewToken)
 async def renew_token(ask: Ask) -> Response:
-    """A new token in place of all others, and of all sessions; shown this once."""
+    """A new token in place of all others, and of all sessions; shown this once. It takes the token
+    that there is: a browser's session does not do."""
+    if ask.credentials is None:
+        raise Problem(401, "no_token", "send your token: Authorization: Bearer ...")
     return await ask(lambda service, person: shapes.NewToken(token=service.new_token(person)))
 
 
@@ -157,6 +166,36 @@ async def renew_token(ask: Ask) -> Response:
 async def erase(ask: Ask) -> Response:
     """Erase oneself: ratings, tokens, everything but keyed hashes of what was released."""
     return await ask(lambda service, person: service.erase(person))
+
+
+def everything(service: Service, person: str) -> shapes.ExportOut:
+    """All that is stored about a person, for that person."""
+    found = service.record(person)
+    with service.database.reading() as connection:
+        joined = people.joined_at(connection, person)
+        accesses = people.accesses(connection, person)
+        noted = acts.concerning(connection, person)
+        level, hidden = tastes.usual_level(connection, person), tastes.hidden(connection, person)
+    return shapes.ExportOut(
+        person=person,
+        joined_at=joined,
+        usual_level=level,
+        not_interested=hidden,
+        ratings=[_rating(service, o) for o in found.own],
+        accesses=[shapes.AccessOut.model_validate(one) for one in accesses],
+        acts=[shapes.ActOut(**act._asdict()) for act in noted],
+        disclosures=_record(service, found),
+    )
+
+
+def listed_out(service: Service, picks: list[Pick]) -> list[shapes.RecommendationOut]:
+    """A list as JSON."""
+    return [
+        shapes.RecommendationOut(
+            rank=rank, item=pick.item, title=service.title(pick.item), score=pick.score
+        )
+        for rank, pick in enumerate(picks, start=1)
+    ]
 
 
 def _rating(service: Service, own_rating: OwnRating) -> shapes.RatingOut:
@@ -210,7 +249,7 @@ def _record(service: Service, found: Record) -> shapes.RecordOut:
     )
 
 
-def _rated(service: Service, person: str, own_rating: OwnRating) -> shapes.RatedOut:
-    [found] = service.about(person, [own_rating.item], {own_rating.item: own_rating})
+def _rated(service: Service, told: Told) -> shapes.RatedOut:
+    own_rating, found = told
     rating = _rating(service, own_rating)
     return shapes.RatedOut(rating=rating, disclosure=_disclosure(service, found))

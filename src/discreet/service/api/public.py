@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.responses import Response
 
+from discreet import __version__
 from discreet.database import ledger
 from discreet.privacy import encoding
 from discreet.release.format import CERTIFICATE
+from discreet.service import immutable
 from discreet.service.access import address, anyone, authenticator_of
 from discreet.service.api import shapes
 from discreet.service.problems import Problem, described
-from discreet.service.public_cache import Card
+from discreet.service.search import Card
 from discreet.service.state import service_of
 
 router = APIRouter(
@@ -32,7 +31,8 @@ def item_out(card: Card) -> shapes.ItemOut:
 
 @router.post("/catalogue/search", responses=described(400, 413))
 def search_catalogue(request: Request, body: shapes.SearchIn) -> shapes.ItemsOut:
-    """Search the public catalogue by title. The words are in the body: proxies log URLs."""
+    """Search the public catalogue by title, genre and year. The words are in the body: proxies log
+    URLs."""
     found = service_of(request).public.search(body.words)
     page = [item_out(card) for card in found[body.offset : body.offset + body.limit]]
     return shapes.ItemsOut(total=len(found), items=page)
@@ -50,10 +50,12 @@ def read_declaration(request: Request) -> shapes.DeclarationOut:
     return shapes.DeclarationOut(
         scale=declared.scale,
         levels=levels,
-        max_epsilon=declared.max_level,
+        max_epsilon=declared.levels[-1],
         default_epsilon=declared.usual_level,
         delta=declared.delta,
         publish_every_hours=declared.publish_every_hours,
+        events=declared.events,
+        changes=[change.words for change in declared.changes],
     )
 
 
@@ -77,35 +79,54 @@ def list_releases(request: Request) -> list[shapes.ReleaseOut]:
 
 def _files(request: Request, number: int) -> dict[str, bytes]:
     with service_of(request).database.reading() as connection:
-        files = ledger.files(connection, number)
-    if not files:
+        return ledger.files(connection, number)
+
+
+def _entry(request: Request, number: int) -> ledger.ReleaseEntry:
+    with service_of(request).database.reading() as connection:
+        found = [entry for entry in ledger.entries(connection) if entry.number == number]
+    if not found:
         raise Problem(404, "unknown_release", "there is no such release")
-    return files
+    return found[0]
 
 
-@router.get("/releases/{number}/certificate", responses=described(404))
-def read_certificate(request: Request, number: Number) -> shapes.Certificate:
+@router.get(
+    "/releases/{number}/certificate",
+    response_model=shapes.Certificate,
+    responses=described(404),
+)
+def read_certificate(request: Request, number: Number) -> Response:
     """What a release promises, by which theorem, under which assumptions: derived from how it was
     made, also where an older version wrote the release."""
+    # Another version of this program may derive other words.
+    etag = f"{_entry(request, number).digest}-{__version__}"
+    known = immutable.unchanged(request, etag, immutable.ASK_AGAIN)
+    if known is not None:
+        return known
     written = _files(request, number)[CERTIFICATE].decode()
-    return dict(json.loads(encoding.write(encoding.read(written))))
+    found = encoding.write(encoding.read(written))
+    headers = immutable.headers(etag, immutable.ASK_AGAIN)
+    return Response(found, media_type="application/json", headers=headers)
 
 
 @router.get(
     "/releases/{number}/model",
     response_class=Response,
-    responses={200: {"content": {"application/zip": {}}}, **described(404)},
+    responses={200: {"content": {"application/zip": {}}}, **described(404, 503)},
 )
 def download_release(request: Request, number: Number) -> Response:
     """A release as a zip: unpacked, a folder for discreet inspect and discreet recommend."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in sorted(_files(request, number).items()):
-            archive.writestr(f"release-{number}/{name}", content)
-    name = f'attachment; filename="release-{number}.zip"'
-    return Response(
-        buffer.getvalue(), media_type="application/zip", headers={"Content-Disposition": name}
-    )
+    digest = _entry(request, number).digest
+    known = immutable.unchanged(request, digest, immutable.FOR_EVER)
+    if known is not None:
+        return known
+    archives = service_of(request).public.archives
+    content = archives.get(digest, number, lambda: _files(request, number))
+    headers = {
+        **immutable.headers(digest, immutable.FOR_EVER),
+        "Content-Disposition": f'attachment; filename="release-{number}.zip"',
+    }
+    return Response(content, media_type="application/zip", headers=headers)
 
 
 @router.post("/people", status_code=201, responses=described(403))

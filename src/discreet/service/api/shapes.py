@@ -49,7 +49,7 @@ class LevelOut(BaseModel):
 
 
 class DeclarationOut(BaseModel):
-    """What was fixed before the first rating."""
+    """What was fixed before the first rating, or declared anew since."""
 
     scale: tuple[float, float]
     levels: list[LevelOut]
@@ -57,6 +57,8 @@ class DeclarationOut(BaseModel):
     default_epsilon: float
     delta: float
     publish_every_hours: float
+    events: bool = Field(description="Whether people choose here, and do not rate.")
+    changes: list[str] = Field(description="What was declared anew since the first rating.")
 
 
 class ReleaseOut(BaseModel):
@@ -82,7 +84,10 @@ class NewToken(BaseModel):
     token: str
 
 
-Item = Annotated[str, Field(max_length=500, description="Its id.", examples=["film-0001"])]
+Item = Annotated[
+    str,  # PostgreSQL stores no NUL
+    Field(max_length=500, pattern=r"^[^\x00]*$", description="Its id.", examples=["film-0001"]),
+]
 
 
 class ItemIn(Strict):
@@ -98,8 +103,21 @@ class RatingIn(ItemIn):
     epsilon: Annotated[float | None, Field(gt=0, examples=[0.1])] = None
 
 
+class EventIn(ItemIn):
+    """Something that one chose: bought, played, borrowed."""
+
+    weight: Annotated[
+        float | None,
+        Field(ge=0, description="How much, where quantities were declared.", examples=[2.5]),
+    ] = None
+    epsilon: Annotated[float | None, Field(gt=0, examples=[0.1])] = None
+
+
+Person = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+
+
 class RatingOut(BaseModel):
-    """One's own rating."""
+    """One's own rating; where a service holds events, what one counts, from 0 to 1."""
 
     item: str
     title: str
@@ -196,6 +214,8 @@ class AccessOut(BaseModel):
     kind: str
     created_at: int
     expires_at: int
+    made_by: str | None
+    """The operator who made it, if one did."""
 
 
 class ExportOut(BaseModel):
@@ -204,53 +224,31 @@ class ExportOut(BaseModel):
     person: str
     joined_at: int
     accesses: list[AccessOut]
+    acts: list[ActOut]
+    """What operators did that concerns oneself."""
+    usual_level: float | None = Field(
+        description="The epsilon chosen for all ratings of which none is said; null: the default."
+    )
+    not_interested: list[str] = Field(description="Items left out of one's lists.")
     ratings: list[RatingOut]
     disclosures: RecordOut
 
 
 class PersonIn(Strict):
-    """The person that a token is for."""
+    """The person that is meant."""
 
-    person: Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
-
-
-class PublicationOut(BaseModel):
-    """The latest publication that this service started."""
-
-    state: str
-    begun_at: int | None
-    ended_at: int | None
-    number: int | None
-    message: str
+    person: Person
 
 
-class ItemsImported(BaseModel):
-    """What became of an item table."""
+class ActOut(BaseModel):
+    """What an operator did."""
 
-    new: int
-    left_out: list[str]
-    """Columns that look derived from ratings, and that nobody vouched for."""
-
-
-class LedgerOut(BaseModel):
-    """What was spent: secret, for the operator alone."""
-
-    releases: list[ReleaseOut]
-    pairs: float
-    total: float
-    mean: float
-    largest: float
-    largest_delta: float
-
-
-class PreviewOut(BaseModel):
-    """What a publication would spend now, at most: secret, for the operator alone."""
-
-    ratings: float
-    spending: float
-    total: float
-    largest: float
-    delta: float
+    at: int
+    operator: str
+    act: str
+    detail: str
+    person: str | None
+    """Whom it concerns."""
 
 
 Certificate = dict[str, Any]

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 from fastapi.exceptions import RequestValidationError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from discreet.errors import BusyError
-from discreet.service import problems
-from discreet.service.pages import entrance, operator, person
+from discreet.errors import BusyError, DatabaseError
+from discreet.service import logs, problems
+from discreet.service.pages import (
+    account,
+    browse,
+    company,
+    covers,
+    entrance,
+    home,
+    item,
+    operator,
+    rating,
+)
 from discreet.service.pages.rendering import render, wants_page
 
 router = APIRouter(include_in_schema=False)
-for part in (entrance, person, operator):
+for part in (entrance, company, home, browse, item, rating, account, covers, operator):
     router.include_router(part.router)
 
 
@@ -24,11 +35,24 @@ async def refused(request: Request, problem: Exception) -> Response:
         problem = problems.invalid(problem)
     if isinstance(problem, BusyError):
         problem = problems.Problem(503, "busy", str(problem), {"Retry-After": "1"})
+    if isinstance(problem, (DatabaseError, SQLAlchemyError)):
+        logs.failure("no database")
+        problem = problems.Problem(
+            503, "no_database", "the database is away: try again in a moment", {"Retry-After": "5"}
+        )
     assert isinstance(problem, HTTPException)
     if not wants_page(request):
         return await problems.refused(request, problem)
     if problem.status_code == 401:
         return Response(status_code=303, headers={"Location": "/signin"})
-    answer = render(request, "problem.html", status=problem.status_code, message=problem.detail)
+    unknown = problem.status_code == 404 and not isinstance(problem, problems.Problem)
+    message = "there is no such page" if unknown else str(problem.detail)
+    answer = render(
+        request,
+        "problem.html",
+        visitor=getattr(request.state, "visitor", None),
+        status=problem.status_code,
+        message=message[:1].upper() + message[1:],
+    )
     answer.headers.update(problem.headers or {})
     return answer

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
-from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 
 from discreet.database import ledger
-from discreet.privacy.theorems import read_proof
+from discreet.release.ranking import Ranking
 from discreet.service.access import LONGEST_TOKEN, address, authenticator_of, from_our_own_page
+from discreet.service.images import ANYBODY, cover_address
+from discreet.service.pages.account import level_values, promise_values
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import (
     Visitor,
@@ -19,9 +21,13 @@ from discreet.service.pages.visitors import (
     new_visitor,
 )
 from discreet.service.problems import Problem
-from discreet.service.state import service_of
+from discreet.service.proofs import proof_page
+from discreet.service.search import Card
+from discreet.service.state import Service, service_of
 
 router = APIRouter()
+_WINDOW = 12
+"""Covers that a visitor sees."""
 
 
 def _require_own_page(request: Request) -> None:
@@ -39,10 +45,19 @@ def welcome(request: Request, visitor: Visitor) -> Response:
         request,
         "welcome.html",
         model=service.public.model,
-        levels=service.levels(),
+        covers=_shop_window(service),
+        **promise_values(service),
         open_to_all=service.open_to_all,
         **service.notices(),
     )
+
+
+def _shop_window(service: Service) -> list[tuple[Card, str]]:
+    """What many love, by the public model alone, with covers."""
+    model, cards = service.public.model, service.public.catalogue.cards
+    picks = [] if model is None else model.recommend([], _WINDOW, Ranking(diversity=1.0))
+    found = [cards[pick.item] for pick in picks if pick.item in cards]
+    return [(card, cover_address(service.seal, card, ANYBODY, service.images)) for card in found]
 
 
 @router.post("/join")
@@ -54,7 +69,14 @@ def join(request: Request, visitor: Visitor) -> Response:
     authenticator, service = authenticator_of(request), service_of(request)
     authenticator.limit(authenticator.joining, address(request))
     person, token = service.join()
-    answer = render(request, "token.html", visitor=new_visitor(person), token=token, joined=True)
+    answer = render(
+        request,
+        "token.html",
+        visitor=new_visitor(person),
+        token=token,
+        joined=True,
+        **level_values(service, service.declared.usual_level),
+    )
     begin_session(request, answer, token)
     return answer
 
@@ -62,7 +84,8 @@ def join(request: Request, visitor: Visitor) -> Response:
 @router.get("/signin")
 def signin_page(request: Request, visitor: Visitor) -> Response:
     """Where to put the token."""
-    return render(request, "signin.html", visitor=visitor, failed=False)
+    company = service_of(request).provider is not None
+    return render(request, "signin.html", visitor=visitor, failed=False, company=company)
 
 
 @router.post("/signin")
@@ -71,7 +94,8 @@ def signin(request: Request, token: Annotated[str, Form(max_length=LONGEST_TOKEN
     _require_own_page(request)
     found = authenticator_of(request).sign_in(request, token.strip())
     if found is None:
-        return render(request, "signin.html", status=401, failed=True)
+        company = service_of(request).provider is not None
+        return render(request, "signin.html", status=401, failed=True, company=company)
     answer = RedirectResponse(home(found.role), 303)
     begin_session(request, answer, token.strip())
     return answer
@@ -90,15 +114,22 @@ def model(request: Request, visitor: Visitor) -> Response:
     with service.database.reading() as connection:
         releases = ledger.entries(connection)
     return render(
-        request, "model.html", visitor=visitor, model=service.public.model, releases=releases[::-1]
+        request,
+        "model.html",
+        visitor=visitor,
+        model=service.public.model,
+        releases=releases[::-1],
+        **promise_values(service),
+        **service.notices(),
     )
 
 
 @router.get("/proof")
-def proof(request: Request) -> Response:
-    """The proof that the certificate names, as it is written."""
+def proof(request: Request, visitor: Visitor) -> Response:
+    """The theorem that the certificate names, and its proof."""
     theorem = service_of(request).model().release.certificate.theorem
-    return PlainTextResponse(read_proof(theorem))
+    text = proof_page(theorem)
+    return render(request, "proof.html", visitor=visitor, theorem=theorem, text=text)
 
 
 @router.get("/api")

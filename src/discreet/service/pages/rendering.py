@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse
 from discreet.database.connection import utc_time
 from discreet.database.people import Bearer
 from discreet.privacy.lifetime import Loss
+from discreet.service import charts
 from discreet.service.plain_language import digits, percent, surest
 from discreet.service.state import service_of
 
@@ -38,6 +39,7 @@ templates.env.filters |= {
     "level": digits,
     "surest": _surest,
 }
+templates.env.globals["frame"] = charts.frame()
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 

@@ -9,27 +9,31 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.database import people
 from discreet.database.people import SESSION_HOURS, Bearer, Role
-from discreet.service.access import address, authenticator_of, session_cookie
+from discreet.service.access import authenticator_of, session_cookie
 from discreet.service.problems import Problem
 from discreet.service.state import service_of
 
 
 def visitor(request: Request) -> Bearer | None:
     """Whoever is signed in; None if nobody is."""
-    authenticator = authenticator_of(request)
-    found = authenticator.holder(request, None)
-    if found is None:
-        authenticator.limit(authenticator.addresses, address(request))
+    found = authenticator_of(request).holder(request, None)
+    request.state.visitor = found  # also for the page of a refusal
     return found
 
 
 Visitor = Annotated[Bearer | None, Depends(visitor)]
 
 
-def signed_in_person(found: Visitor) -> str:
+def signed_in_person(request: Request, found: Visitor) -> str:
     """The person who is signed in."""
     if found is None or found.person is None:
         raise Problem(401, "signed_out", "sign in first")
+    if service_of(request).declared.events:
+        raise Problem(
+            404,
+            "no_pages",
+            "these pages ask for ratings, and this service holds events: it is used over its API",
+        )
     return found.person
 
 
@@ -46,14 +50,28 @@ SignedIn = Annotated[str, Depends(signed_in_person)]
 Operator = Annotated[Bearer, Depends(signed_in_operator)]
 
 
+def require_fresh(found: Bearer | None) -> None:
+    """Whoever has got hold of an older session alone does not replace its owner's token."""
+    if found is None or not found.signed_in_just_now:
+        raise Problem(
+            403,
+            "sign_in_again",
+            "sign out and in again first: only who has just signed in may replace the token",
+        )
+
+
 def home(role: Role) -> str:
     """Where somebody lands who signs in."""
-    return "/operator" if role == Role.OPERATOR else "/rate"
+    return "/operator" if role == Role.OPERATOR else "/home"
 
 
 def begin_session(request: Request, response: Response, token: str) -> None:
     """Sign a browser in: a token of its own, which lives for hours and cannot be read there."""
-    session = service_of(request).begin_session(token)
+    set_session(request, response, service_of(request).begin_session(token))
+
+
+def set_session(request: Request, response: Response, session: str) -> None:
+    """Let a browser keep its session."""
     response.set_cookie(
         session_cookie(request),
         session,
@@ -76,5 +94,15 @@ def end_session(request: Request, *, signed_in: bool) -> Response:
         with service_of(request).database.writing() as connection:
             people.revoke(connection, session)
     answer = RedirectResponse("/", 303)
-    answer.delete_cookie(session_cookie(request))
+    forget_session(request, answer)
     return answer
+
+
+def forget_session(request: Request, answer: Response) -> None:
+    """Let the browser forget its session: it must be told in the words that set the cookie."""
+    answer.delete_cookie(
+        session_cookie(request),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
