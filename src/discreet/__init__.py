@@ -17,13 +17,20 @@ if TYPE_CHECKING:
     from discreet.data.items import Items as Items
     from discreet.data.ratings import Ratings as Ratings
     from discreet.data.scale import RatingScale as RatingScale
+    from discreet.data.tables import as_ratings as as_ratings
     from discreet.errors import DiscreetError as DiscreetError
+    from discreet.errors import SecretsWarning as SecretsWarning
     from discreet.evaluate.crossval import cross_validate as cross_validate
+    from discreet.evaluate.search import Search as Search
+    from discreet.evaluate.search import search as search
     from discreet.evaluate.splits import Split as Split
     from discreet.evaluate.splits import by_time as by_time
     from discreet.evaluate.splits import hold_out as hold_out
     from discreet.evaluate.splits import k_folds as k_folds
     from discreet.evaluate.splits import leave_last_out as leave_last_out
+    from discreet.experiments.schedule import Schedule as Schedule
+    from discreet.experiments.schedule import advised as advised
+    from discreet.experiments.schedule import plan_publications as plan_publications
     from discreet.kernels.compute import Compute as Compute
     from discreet.privacy.certificate import Certificate as Certificate
     from discreet.privacy.personalise import inclusion_probability as inclusion_probability
@@ -73,10 +80,15 @@ _HOMES = {
     "RatingScale": "data.scale",
     "Ratings": "data.ratings",
     "Release": "release.release",
+    "Schedule": "experiments.schedule",
+    "Search": "evaluate.search",
+    "SecretsWarning": "errors",
     "Split": "evaluate.splits",
     "Status": "privacy.theorems",
     "Tally": "schemes.tally",
     "Theorem": "privacy.theorems",
+    "advised": "experiments.schedule",
+    "as_ratings": "data.tables",
     "by_time": "evaluate.splits",
     "check_tables": "data.edges",
     "cinema_club": "readers.club",
@@ -88,10 +100,12 @@ _HOMES = {
     "load_events": "readers.datasets",
     "load_items": "readers.datasets",
     "load_ratings": "readers.datasets",
+    "plan_publications": "experiments.schedule",
     "publish": "publishing.publish",
     "read_events": "readers.tables",
     "read_items": "readers.tables",
     "read_ratings": "readers.tables",
+    "search": "evaluate.search",
 }
 
 __all__ = sorted([*_HOMES, "__version__"])

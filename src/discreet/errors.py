@@ -69,6 +69,10 @@ class MissingExtraError(DiscreetError, ImportError):
     """An optional dependency that is not installed; the message names the extra."""
 
 
+class SecretsWarning(UserWarning):
+    """Something was computed from secret ratings, outside any mechanism."""
+
+
 def require_positive(name: str, value: Any) -> float:
     """Return value as a float, or say that it must be a finite number above zero."""
     if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):

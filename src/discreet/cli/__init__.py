@@ -7,50 +7,67 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from discreet.cli import (
     access,
     audit,
+    compare,
     copies,
     data,
     demo,
+    doctor,
     evaluate,
     fit,
     inspect,
     ledger,
     operate,
+    operate_changes,
     operate_events,
+    operate_images,
+    pages,
+    plan,
     recommend,
     reproduce,
     serve,
     sweep,
 )
+from discreet.cli.bundles import unbundled
+from discreet.cli.groups import Group
 from discreet.cli.schemes import mentioned, with_options
 from discreet.errors import DiscreetError
 
 _SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
-    "add_completion": False,
     "pretty_exceptions_enable": False,
     "rich_markup_mode": None,
     "context_settings": {"help_option_names": ["-h", "--help"], "max_content_width": 100},
 }
-_FITTING: dict[str, Callable[..., None]] = {"fit": fit.fit, "evaluate": evaluate.evaluate}
+_FITTING: dict[str, Callable[..., None]] = {
+    "fit": unbundled(fit.fit),
+    "evaluate": unbundled(evaluate.evaluate),
+}
 """Commands with the options of every scheme, which are read when one of them is called."""
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     """Commands, those that fit with the options of the schemes that their line may mean."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if name in _FITTING:
-            whole = typer.Typer(**_SETTINGS)
+            whole = typer.Typer(add_completion=False, **_SETTINGS)
             whole.command(name)(with_options(_FITTING[name], mentioned(rest)))
             command = typer.main.get_command(whole)
             command.name = name
         return name, command, rest
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; interrupted, it says so, and that nothing lies about half-written."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            typer.echo("\nInterrupted: no file was left half-written.", err=True)
+            raise typer.Exit(130) from None
 
 
 app = typer.Typer(
@@ -62,15 +79,23 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 for _name, _command in _FITTING.items():
     app.command(_name)(with_options(_command, ()))
-app.command("recommend")(recommend.recommend)
-app.command("inspect")(inspect.inspect)
+app.command("recommend")(unbundled(recommend.recommend))
+app.command("inspect")(unbundled(inspect.inspect))
 app.command("audit")(audit.audit)
 app.command("reproduce")(reproduce.reproduce)
-app.command("sweep")(sweep.sweep)
-app.command("serve")(serve.serve)
+app.command("sweep")(unbundled(sweep.sweep))
+app.command("compare")(unbundled(compare.compare))
+app.command("plan")(unbundled(plan.plan))
+# Every option of it can stand in the environment as well: DISCREET_LEVELS, DISCREET_WORKERS, ...
+app.command("serve", context_settings={"auto_envvar_prefix": "DISCREET"})(unbundled(serve.serve))
+app.command("doctor")(doctor.doctor)
+app.command("help")(pages.show_page)
 operate.app.command("begin")(operate_events.begin)
 operate.app.command("events")(operate_events.events)
 operate.app.command("export")(operate_events.export)
+operate.app.command("declare")(operate_changes.declare)
+operate.app.command("takedown")(operate_changes.takedown)
+operate.app.command("images")(operate_images.images)
 operate.app.command("person")(access.person)
 operate.app.command("token")(access.token)
 operate.app.command("revoke")(access.revoke)
@@ -101,9 +126,12 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; a refusal is one line on standard error, never a traceback."""
+    """Run the command line; a refusal is a line on standard error, and where there is more to read
+    another: never a traceback."""
     try:
-        app()
+        app(prog_name="discreet")
     except DiscreetError as error:
         typer.echo(f"error: {error}", err=True)
+        if (page := pages.explained_by(error)) is not None:
+            typer.echo(f"help: discreet help {page}", err=True)
         sys.exit(1)

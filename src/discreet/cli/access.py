@@ -6,14 +6,20 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.operate import DEFAULT_DATABASE, DatabaseOption, JsonOption, opened_database, say
+from discreet.cli import options as o
+from discreet.cli.operate import DEFAULT_DATABASE, DatabaseOption, opened_database, say
+from discreet.errors import ParameterError
+
+ROLES = ("operator", "monitor", "service")
+BY_COMMAND = "command line"
+"""Who did it, where it was written down that somebody did who has the database itself."""
 
 
 def person(
     name: Annotated[str, typer.Argument(metavar="ID", help="The person, as in the ratings table.")],
     database: DatabaseOption = DEFAULT_DATABASE,
     days: Annotated[float, typer.Option(min=0.001, help="How long the token lives.")] = 365,
-    as_json: JsonOption = False,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Make a token for a person, shown once; a new person is created.
 
@@ -25,20 +31,37 @@ def person(
 
 
 def token(
-    role: Annotated[str, typer.Argument(help="operator, or monitor (which may read /metrics).")],
+    role: Annotated[
+        str,
+        typer.Argument(
+            help="operator, monitor (which may read /metrics), or service (a front end of your own "
+            "that sends ratings and asks for lists of many people)."
+        ),
+    ],
     database: DatabaseOption = DEFAULT_DATABASE,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="What this operator is called where it is written what they did; a service needs "
+            "a name."
+        ),
+    ] = None,
     days: Annotated[float, typer.Option(min=0.001, help="How long the token lives.")] = 365,
-    as_json: JsonOption = False,
+    as_json: o.JsonOption = False,
 ) -> None:
-    """Make a token for the operator or a monitor, shown once.
+    """Make a token for an operator, a monitor or a front end, shown once.
 
     \b
-    Example:
-      discreet operate token operator --database club.db
+    Examples:
+      discreet operate token operator --name ann --database club.db
+      discreet operate token service --name shop --database club.db
     """
     from discreet.errors import require_choice
 
-    _token(require_choice("role", role, ("operator", "monitor")), database, days, as_json)
+    role = require_choice("role", role, ROLES)
+    if role == "service" and name is None:
+        raise ParameterError("a service's token needs a name: --name shop")
+    _token(role, database, days, as_json, called=name)
 
 
 def revoke(
@@ -46,7 +69,11 @@ def revoke(
         str | None, typer.Option(metavar="ID", help="End all tokens and sessions of a person.")
     ] = None,
     role: Annotated[
-        str | None, typer.Option(help="End all tokens and sessions of: operator, or monitor.")
+        str | None,
+        typer.Option(help="End all tokens and sessions of a role."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="With --role: only of the one who is called so.")
     ] = None,
     database: DatabaseOption = DEFAULT_DATABASE,
 ) -> None:
@@ -56,8 +83,10 @@ def revoke(
     Examples:
       discreet operate revoke --database club.db
       discreet operate revoke --person member-0042 --database club.db
-      discreet operate revoke --role operator --database club.db
+      discreet operate revoke --role operator --name ann --database club.db
     """
+    if name is not None and role is None:
+        raise ParameterError("--name goes with --role: operator or service")
     opened, _ = opened_database(database)
     from discreet.database import people
     from discreet.errors import DataError, require_choice
@@ -69,8 +98,9 @@ def revoke(
         if person is not None:
             people.revoke_all(connection, person)
         if role is not None:
-            require_choice("role", role, ("operator", "monitor"))
-            people.revoke_role(connection, people.Role(role))
+            require_choice("role", role, ROLES)
+            if not people.revoke_role(connection, people.Role(role), name):
+                raise DataError(f"nobody has such a token ({role}): nothing was changed")
         if given is not None and not people.revoke(connection, given.strip()):
             raise DataError("nobody has this token: nothing was changed")
     typer.echo("Ended.")
@@ -93,12 +123,23 @@ def erase(
     typer.echo("Erased. What was released cannot be recalled.")
 
 
-def _token(role: str, url: str, days: float, as_json: bool, name: str | None = None) -> None:
+def _token(
+    role: str,
+    url: str,
+    days: float,
+    as_json: bool,
+    name: str | None = None,
+    called: str | None = None,
+) -> None:
     opened, _ = opened_database(url)
-    from discreet.database import people
+    from discreet.database import acts, people
 
     with opened.writing() as connection:
+        if called is not None:
+            people.check_ids([called])
         if name is not None:
             people.new_person(connection, name)
-        made = people.issue(connection, people.Role(role), name, days=days)
+        by = BY_COMMAND if role == "person" else called
+        made = people.issue(connection, people.Role(role), name, days=days, name=by)
+        acts.note(connection, BY_COMMAND, f"make a token: {role}", called or "", person=name)
     say({"token": made}, f"{made}\nShown once: keep it safe.", as_json)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli import extras, show
 from discreet.cli import options as o
-from discreet.cli import parse, show
+from discreet.cli.bundles import Reading
 from discreet.cli.findings import show_findings, show_setting
 from discreet.cli.schemes import mentioned
 from discreet.errors import OutputError, ParameterError
@@ -55,6 +56,13 @@ def audit(
             "of them are refuted.",
         ),
     ] = False,
+    field: Annotated[
+        bool,
+        typer.Option(
+            "--field",
+            help="Instead: attack the schemes of the literature that `discreet compare` runs.",
+        ),
+    ] = False,
     thorough: Annotated[
         bool,
         typer.Option(
@@ -91,6 +99,7 @@ def audit(
       discreet audit --release release
       discreet audit --scheme my_schemes:Popular
       discreet audit --mutants
+      discreet audit --field --json field.json
       discreet audit --thorough --json audit.json --figure audit.svg
       discreet audit --paper ml-1m --figure losses.svg
     """
@@ -99,6 +108,9 @@ def audit(
     from discreet.audit.mutants import mutant_games
     from discreet.audit.routes import database_missing
 
+    extras.require("audit", "an audit")
+    if figure is not None:
+        extras.require("plots", "--figure")
     for path in (json, figure):
         if path is not None and not path.parent.is_dir():
             raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
@@ -108,6 +120,8 @@ def audit(
         raise ParameterError("--scheme is attacked by itself: leave the others away")
     if mutants and (release, ratings) != (None, None):
         raise ParameterError("--mutants are played on tables of their own: leave the others away")
+    if field and (scheme, release, ratings, paper, mutants) != (None, None, None, None, False):
+        raise ParameterError("--field is attacked by itself: leave the others away")
     if paper is not None:
         if thorough or mutants or (release, ratings, runs, fits) != (None, None, None, None):
             raise ParameterError("--paper goes with --json, --figure and --seed only")
@@ -115,7 +129,11 @@ def audit(
         return
     data = None if ratings is None else _read(ratings)
     with show.progress_bar() as progress:
-        if mutants:
+        if field:
+            from discreet.audit import field as zoo
+
+            games = [*zoo.games(), *zoo.quiet_games()]
+        elif mutants:
             games = mutant_games()
         elif scheme is not None:
             mentioned(["--scheme", scheme])  # one's own may lie beside the data
@@ -151,7 +169,12 @@ def audit(
     if release is not None:
         _about_release(certificate)
     show_findings(findings)
-    if release is None and scheme is None and (reason := database_missing()) is not None:
+    if (
+        release is None
+        and scheme is None
+        and not field
+        and (reason := database_missing()) is not None
+    ):
         show.console().print(f"Left out: {reason}.", style="yellow")
     if mutants:
         _score(findings)
@@ -202,7 +225,7 @@ def _about_release(certificate: Certificate) -> None:
 
 
 def _read(source: str) -> Ratings:
-    return parse.read(source, None, None, None, None, "utf-8")
+    return Reading().load(source)
 
 
 def _save(findings: list[Finding], path: Path | None) -> None:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import options as o
 from discreet.cli.operate import (
     DEFAULT_DATABASE,
     MOVED,
     NOT_MOVED,
     DatabaseOption,
-    JsonOption,
     opened_database,
     say,
 )
@@ -48,7 +48,7 @@ def restored(
         ),
     ] = None,
     database: DatabaseOption = DEFAULT_DATABASE,
-    as_json: JsonOption = False,
+    as_json: o.JsonOption = False,
 ) -> None:
     """After restoring an older copy: charge every rating in it in full, and go on.
 
@@ -77,7 +77,7 @@ def restored(
     )
 
 
-def moved(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+def moved(database: DatabaseOption = DEFAULT_DATABASE, as_json: o.JsonOption = False) -> None:
     """After moving the database: declare this copy the one that goes on publishing.
 
     Say it only of the latest state, from which nothing was published since anywhere else, nor

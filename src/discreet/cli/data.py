@@ -8,9 +8,13 @@ from typing import Annotated
 import typer
 
 from discreet.cli import show
+from discreet.cli.groups import Group
 
 app = typer.Typer(
-    help="List, fetch and locate data sets.", no_args_is_help=True, rich_markup_mode=None
+    help="List, fetch and locate data sets.",
+    cls=Group,
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 

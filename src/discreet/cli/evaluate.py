@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import parse, schemes, show
+from discreet.cli.bundles import ItemTable, Levels, Reading, Showing
 from discreet.cli.schemes import Given
 from discreet.errors import ParameterError
 
@@ -48,20 +49,9 @@ def evaluate(
     top: o.TopOption = 10,
     target: o.TargetOption = o.TargetName.LIKED,
     baselines: o.BaselinesOption = True,
-    privacy: o.PrivacyOption = None,
-    max_level: o.MaxLevelOption = None,
-    min_level: o.MinLevelOption = None,
-    default_level: o.DefaultLevelOption = None,
-    items: o.ItemsOption = None,
-    public_column: o.PublicColumnsOption = None,
-    columns: o.ColumnsOption = None,
-    scale: o.ScaleOption = None,
-    keep: o.KeepOption = None,
-    events: o.EventsOption = False,
-    quantity: o.QuantityOption = None,
-    repeats: o.RepeatsOption = None,
-    separator: o.SeparatorOption = None,
-    encoding: o.EncodingOption = "utf-8",
+    levels: Levels,
+    item_table: ItemTable,
+    reading: Reading,
     seed: Annotated[int, typer.Option(help="Seed of splits and noise.")] = 0,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Folds side by side (default: one a core).")
@@ -69,6 +59,7 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="Also write all rows to a .csv, .parquet or .json file.")
     ] = None,
+    showing: Showing,
     given: Given,
 ) -> None:
     """Measure errors and lists of schemes on held-out ratings, or lists alone on events.
@@ -89,11 +80,10 @@ def evaluate(
 
     if out is not None:
         parse.output_file(out)
-    rules = parse.rules(events, quantity, repeats, scale, keep)
-    data = parse.read(ratings, columns, scale, keep, separator, encoding, rules)
-    catalogue = parse.read_items(items, public_column, encoding)
+    data = reading.load(ratings)
+    catalogue = item_table.load(reading)
     show.tables(data, catalogue)
-    spec = parse.privacy(privacy, data.epsilon is not None, max_level, min_level, default_level)
+    spec = levels.spec(data.epsilon is not None)
     splits, how = _splits(data, folds, split, hold_out, by_time, seed)
     names = scheme or [schemes.usual(given)]
     built = schemes.build(names, given, catalogue)
@@ -104,12 +94,17 @@ def evaluate(
     if baselines:
         more, missing = _beside(names, data, spec, catalogue, str(given.get("unit") or "rating"))
         methods += more
-    judging = Judging(top, o.TargetName.CONSUMED if events else target)
-    run = _Run(data, spec, splits, judging, clip, seed, workers)
+    judging = Judging(top, o.TargetName.CONSUMED if reading.events else target)
+    run = _Run(data, spec, splits, judging, clip, seed, workers, showing.silent)
     frames = [run.of(method) for method in methods]
-    _print(frames, methods, f"{ratings}, {how}", run.lists, missing)
+    if not showing.silent:
+        _print(frames, methods, f"{ratings}, {how}", run.lists, missing)
+    rows = pl.concat(frames, how="diagonal")
     if out is not None:
-        show.save_table(pl.concat(frames, how="diagonal"), out)
+        show.save_table(rows, out)
+    if showing.as_json:
+        typer.echo(rows.write_json())
+    elif out is not None and not showing.quiet:
         typer.echo(f"All rows written to {out}")
 
 
@@ -131,6 +126,7 @@ class _Run(NamedTuple):
     clip: bool
     seed: int
     workers: int | None
+    silent: bool
 
     def of(self, method: _Method) -> pl.DataFrame:
         """A row for each split."""
@@ -138,7 +134,7 @@ class _Run(NamedTuple):
 
         from discreet.evaluate.crossval import cross_validate
 
-        with show.progress_bar() as bar:
+        with show.progress_bar(self.silent) as bar:
 
             def progress(what: str, done: int, total: int) -> None:
                 bar(f"{method.label}, {what}", done, total)

@@ -30,7 +30,7 @@ def show_findings(findings: list[Finding]) -> None:
     console.print(
         "A proven loss is a lower bound on epsilon; the chance that any of them is too large is "
         f'{suite.FALSE_ALARMS:.0%} at most. "Not refuted" means that these attacks proved no more, '
-        "not that the claim is true: see docs/audit.md."
+        "not that the claim is true: discreet help audit says how to read it."
     )
     if any(finding.game.secret for finding in findings):
         console.print(f"The canary: {show.SECRET_RESULTS}", style="yellow")

@@ -10,10 +10,12 @@ import typer
 
 from discreet.cli import item_table, show
 from discreet.cli import options as o
+from discreet.cli.bundles import TextTable
 from discreet.errors import DataMissingError, ParameterError
 
 
 def inspect(
+    *,
     path: Annotated[
         Path,
         typer.Argument(
@@ -26,7 +28,16 @@ def inspect(
     ] = False,
     family: o.FamilyOption = None,
     public_column: o.PublicColumnsOption = None,
-    encoding: o.EncodingOption = "utf-8",
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            "--item-columns",
+            metavar="OURS=THEIRS",
+            help="Map a column of an item table, such as item=sku, title=name.",
+        ),
+    ] = None,
+    text: TextTable,
 ) -> None:
     """Check a release and show its certificate for a human; say what each column of an item table
     will be used for, and why; or sum up a ledger.
@@ -38,6 +49,7 @@ def inspect(
       discreet inspect release
       discreet inspect release --proof
       discreet inspect items.csv
+      discreet inspect items.csv --item-columns item=sku --item-columns title=name
       discreet inspect items.csv --family series --public-column popularity
       discreet inspect ledger.db
     """
@@ -45,8 +57,8 @@ def inspect(
         raise ParameterError("--proof shows a page, --json a certificate: choose one")
     if proof and path.is_file():
         raise ParameterError(f"--proof goes with a release: {path} is a file")
-    if item_table.is_one(path) and not proof:
-        item_table.show_uses(str(path), family, public_column, encoding, as_json=json)
+    if (text.separator is not None or item_table.is_one(path)) and not proof:
+        item_table.show_uses(str(path), family, public_column, columns, text, as_json=json)
         return
     if not path.exists():
         raise DataMissingError(f"no file or folder {path}: check the path")
@@ -80,6 +92,7 @@ def _ledger(path: Path, *, as_json: bool) -> None:
         found = {
             "releases": [entry._asdict() for entry in ledger.releases()],
             "charged_in_full": ledger.charged_in_full(),
+            "pure_share": ledger.share,
             "restores": [vars(restore) for restore in past.restores],
             "moves": past.moves,
             **ledger.summary(),
@@ -93,12 +106,7 @@ def _ledger(path: Path, *, as_json: bool) -> None:
     ]
     heads = ["release", "scheme", "t", "recorded", "state", "digest"]
     console.print(show.table(None, heads, rows, right=9))
-    totals = ledger.summary()
-    console.print(
-        f"\n{totals['pairs']:.0f} pairs of user and item have spent something: epsilon "
-        f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most; "
-        f"delta {totals['largest_delta']:.3g} at most."
-    )
+    console.print(f"\n{show.spent(ledger.summary(), ledger.share)}")
     if charged := ledger.charged_in_full():
         console.print(f"{charged} more were charged in full after a restore: none counts again.")
     for restore in past.restores:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from discreet.cli import show
+from discreet.cli import parse, show
+from discreet.cli.bundles import TextTable
 
 if TYPE_CHECKING:
     from discreet.data.column_use import Use
@@ -41,7 +42,8 @@ def show_uses(
     source: str,
     families: Sequence[str] | None,
     public_columns: Sequence[str] | None,
-    encoding: str,
+    columns: list[str] | None,
+    text: TextTable,
     *,
     as_json: bool,
 ) -> None:
@@ -49,7 +51,13 @@ def show_uses(
     from discreet.data.uses import decide_uses
     from discreet.readers.datasets import load_items
 
-    items = load_items(source, public_columns=public_columns or (), encoding=encoding)
+    items = load_items(
+        source,
+        parse.mapping(columns),
+        public_columns=public_columns or (),
+        separator=text.delimiter,
+        encoding=text.encoding,
+    )
     uses = decide_uses(items, tuple(families) if families else None)
     if as_json:
         typer.echo(dumps([_as_json(use) for use in uses], ensure_ascii=False, indent=2))

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import parse
+from discreet.cli.bundles import Reading, unbundled
+from discreet.cli.groups import Group
 from discreet.cli.operate import MOVED, NOT_MOVED
 
 LedgerArgument = Annotated[
@@ -16,23 +17,21 @@ LedgerArgument = Annotated[
 ]
 app = typer.Typer(
     help="Declare what happened to a ledger's file, where publishing is refused until you do.",
+    cls=Group,
     no_args_is_help=True,
 )
 
 
 @app.command("restored")
+@unbundled
 def restored(
+    *,
     path: LedgerArgument,
     ratings: o.RatingsArgument,
     after: Annotated[
         int, typer.Option(min=0, metavar="N", help="The latest release's number, if you know it.")
     ] = 0,
-    columns: o.ColumnsOption = None,
-    scale: o.ScaleOption = None,
-    keep: o.KeepOption = None,
-    events: o.EventsOption = False,
-    separator: o.SeparatorOption = None,
-    encoding: o.EncodingOption = "utf-8",
+    reading: Reading,
 ) -> None:
     """After restoring an older copy: charge every rating in full, and go on.
 
@@ -49,9 +48,7 @@ def restored(
 
     ledger = FileLedger(path, create=False)
     # Which pairs there are is all that matters here, not what an event counts.
-    rules = parse.rules(events, None, None, scale, keep)
-    data = parse.read(ratings, columns, scale, keep, separator, encoding, rules)
-    pairs = ledger.restored(data, after)
+    pairs = ledger.restored(reading.load(ratings), after)
     typer.echo(
         f"{pairs} ratings are charged in full, and later certificates name this restore. Ratings "
         f"that {ratings} does not hold, and that were counted since the copy was made, would be "

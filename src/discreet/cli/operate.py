@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli import extras, parse, show
 from discreet.cli import options as o
-from discreet.cli import parse, show
-from discreet.errors import DiscreetError, MissingExtraError, ParameterError
+from discreet.cli.bundles import TextTable, unbundled
+from discreet.cli.groups import Group
+from discreet.errors import DataError, DiscreetError, ParameterError
 
 if TYPE_CHECKING:
+    from discreet.data.ratings import Ratings
     from discreet.database.connection import Database
     from discreet.database.declaration import Declaration
 
@@ -23,7 +26,6 @@ DATABASE_HELP = (
 DatabaseOption = Annotated[
     str, typer.Option(envvar="DISCREET_DATABASE", help=DATABASE_HELP, show_envvar=False)
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
 DEFAULT_DATABASE = "discreet.db"
 MOVED = (
     "It goes on from here; every later certificate names this move. Remove the other one: nothing "
@@ -33,22 +35,14 @@ NOT_MOVED = "There is nothing to declare: it is where it was, and knows its late
 
 app = typer.Typer(
     help="Operate a recommender: import tables, preview, publish, see the ledger, make tokens.",
+    cls=Group,
     no_args_is_help=True,
 )
 
 
 def require_serve() -> None:
     """The extra's packages, or an error that says how to install them."""
-    try:
-        import alembic
-        import sqlalchemy
-
-        del alembic, sqlalchemy
-    except ImportError:
-        raise MissingExtraError(
-            "the service needs FastAPI, Uvicorn, SQLAlchemy and more: install them with: "
-            "pip install 'discreet[serve]'"
-        ) from None
+    extras.require("serve", "the service")
 
 
 def opened_database(url: str) -> tuple[Database, Declaration]:
@@ -64,15 +58,22 @@ def say(result: dict[str, Any], text: str, as_json: bool) -> None:
     typer.echo(json.dumps(result) if as_json else text)
 
 
+LookOption = Annotated[
+    bool, typer.Option("--look", help="Say how the table is understood, and import nothing.")
+]
+
+
 @app.command("items")
+@unbundled
 def items(
+    *,
     table: Annotated[Path, typer.Argument(help="A public item table: item, title, year, genres.")],
     database: DatabaseOption = DEFAULT_DATABASE,
     public_column: o.PublicColumnsOption = None,
     columns: o.ColumnsOption = None,
-    separator: o.SeparatorOption = None,
-    encoding: o.EncodingOption = "utf-8",
-    as_json: JsonOption = False,
+    look: LookOption = False,
+    text: TextTable,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Add items to the public catalogue, or mend what is known of them.
 
@@ -82,6 +83,7 @@ def items(
     \b
     Examples:
       discreet operate items films.csv --database club.db
+      discreet operate items films.csv --look --database club.db
       discreet operate items films.csv --public-column critics_score --database club.db
     """
     opened, _ = opened_database(database)
@@ -92,17 +94,25 @@ def items(
         table,
         parse.mapping(columns),
         public_columns=public_column or (),
-        separator=parse.delimiter(separator),
-        encoding=encoding,
+        separator=text.delimiter,
+        encoding=text.encoding,
     )
     show.left_out(found)
+    if look:
+        from discreet.operate.looking import look_at_items
+
+        seen = look_at_items(opened, found)
+        say(seen, f"{seen['rows']} items, {seen['new']} of them new.{_rows(seen)}", as_json)
+        return
     new = add_items(opened, found)
     result = {"new": new, "left_out": list(found.left_out)}
     say(result, f"{new} new items in the catalogue.", as_json)
 
 
 @app.command("ratings")
+@unbundled
 def ratings(
+    *,
     table: Annotated[Path, typer.Argument(help="A table: user, item, rating and epsilon.")],
     database: DatabaseOption = DEFAULT_DATABASE,
     replace: Annotated[
@@ -114,9 +124,10 @@ def ratings(
         ),
     ] = False,
     columns: o.ColumnsOption = None,
-    separator: o.SeparatorOption = None,
-    encoding: o.EncodingOption = "utf-8",
-    as_json: JsonOption = False,
+    keep: o.KeepOption = None,
+    look: LookOption = False,
+    text: TextTable,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Import ratings, and the people in the table who are new.
 
@@ -128,29 +139,56 @@ def ratings(
       discreet operate ratings ratings.parquet --database club.db
     """
     opened, declared = opened_database(database)
-    from discreet.operate.imports import add_ratings
+    from discreet.data.columns import ANOTHER_SCALE
     from discreet.readers.tables import read_ratings
 
     if declared.events:
         raise ParameterError("this database holds events: import them with operate events")
 
-    data = read_ratings(
-        table,
-        parse.mapping(columns),
-        scale=declared.rating_scale,
-        separator=parse.delimiter(separator),
-        encoding=encoding,
-    )
-    with show.progress_bar() as progress:
+    try:
+        data = read_ratings(
+            table,
+            parse.mapping(columns),
+            scale=declared.rating_scale,
+            keep=keep,
+            separator=text.delimiter,
+            encoding=text.encoding,
+        )
+    except DataError as error:
+        # Here the scale is not an option.
+        raise DataError(str(error).replace(ANOTHER_SCALE, "mend the row")) from None
+    if look:
+        from discreet.operate.looking import look_at_ratings
+
+        seen = look_at_ratings(opened, declared, data)
+        said = f"{seen['rows']} ratings of {seen['items']} items by {seen['people']} people."
+        say(seen, said + _rows(seen), as_json)
+        return
+    import_records(opened, declared, data, replace=replace, as_json=as_json)
+
+
+def _rows(seen: dict[str, Any]) -> str:
+    """The first rows of a table that was looked at."""
+    first = (", ".join(f"{name} {value}" for name, value in row.items()) for row in seen["first"])
+    return "\n" + "\n".join(f"  {row}" for row in first)
+
+
+def import_records(
+    opened: Database, declared: Declaration, data: Ratings, *, replace: bool, as_json: bool
+) -> None:
+    """Put ratings or events into the database, and say how many."""
+    from discreet.operate.imports import add_ratings
+
+    with show.progress_bar(as_json) as progress:
         found = add_ratings(opened, declared, data, replace=replace, progress=progress)
-    text = f"{found.rows} ratings read."
+    text = f"{found.rows} {'events' if data.events else 'ratings'} read."
     if found.skipped:
         text += f" {found.skipped} passed over: their owners took them back, or were erased."
     say(found._asdict(), text, as_json)
 
 
 @app.command("preview")
-def preview(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+def preview(database: DatabaseOption = DEFAULT_DATABASE, as_json: o.JsonOption = False) -> None:
     """Show what a publication would spend if it began now. For you alone.
 
     \b
@@ -164,8 +202,11 @@ def preview(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = F
     say(
         found,
         f"{found['spending']:.0f} of {found['ratings']:.0f} ratings have something left to spend: "
-        f"epsilon {found['total']:.4g} in all, {found['largest']:.4g} at most; delta "
-        f"{found['delta']:.3g} each at most.\nSecret: for the operator alone, like the ratings.",
+        f"epsilon {found['total']:.4g} in all, {found['largest']:.4g} at most; "
+        + (f"a mu of {found['mu']:.3g} at most, for rounds; " if found["mu"] else "")
+        + f"delta {found['delta']:.3g} each at most"
+        + (f", {found['lifetime_delta']:.3g} in a lifetime" if found["mu"] else "")
+        + ".\nSecret: for the operator alone, like the ratings.",
         as_json,
     )
 
@@ -187,7 +228,7 @@ def publish(
     seed: Annotated[
         int | None, typer.Option(min=0, help="For experiments: protects nobody.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Publish the next release, within every rating's lifetime epsilon.
 
@@ -202,7 +243,8 @@ def publish(
     from discreet.operate.assess import assess as assess_release
     from discreet.operate.releases import publish
 
-    with show.progress_bar() as progress:
+    # Whoever reads JSON is a program, such as the service, which shows its operator how far it is.
+    with show.progress_bar(every=0.5 if as_json else 5.0) as progress:
         entry, snapshot = publish(opened, declared, noise=noise, seed=seed, progress=progress)
     show.left_out(snapshot.items)  # of a catalogue from before such columns were judged
     say(entry._asdict(), f"Release {entry.number} is out ({entry.digest[:12]}).", as_json)
@@ -214,7 +256,7 @@ def publish(
 
 
 @app.command("ledger")
-def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = False) -> None:
+def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: o.JsonOption = False) -> None:
     """Show all releases, and what was spent. For you alone.
 
     \b
@@ -227,8 +269,10 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
 
     with opened.reading() as connection:
         entries, totals = ledger.entries(connection), ledger.summary(connection)
+        share = ledger.pure_share(connection)
     if as_json:
-        typer.echo(json.dumps({"releases": [e._asdict() for e in entries], **totals}))
+        found = {"releases": [e._asdict() for e in entries], "pure_share": share, **totals}
+        typer.echo(json.dumps(found))
         return
     console = show.console()
     rows = [
@@ -237,8 +281,5 @@ def ledger(database: DatabaseOption = DEFAULT_DATABASE, as_json: JsonOption = Fa
     ]
     heads = ["release", "published", "scheme", "threshold t", "digest"]
     console.print(show.table(None, heads, rows, right=9))
-    console.print(
-        f"\n{totals['pairs']:.0f} pairs of person and item have spent something: epsilon "
-        f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most."
-    )
+    console.print(f"\n{show.spent(totals, share)}")
     console.print("Secret: for the operator alone, like the ratings.", style="yellow")

@@ -1,4 +1,4 @@
-"""discreet operate begin, events, export: a recommender of events, without the service's pages."""
+"""discreet operate begin, events, export: a recommender of events."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options as o
-from discreet.cli import parse, show
+from discreet.cli import parse
+from discreet.cli.bundles import TextTable, unbundled
 from discreet.cli.operate import (
     DEFAULT_DATABASE,
     DatabaseOption,
-    JsonOption,
+    import_records,
     opened_database,
     require_serve,
-    say,
 )
 from discreet.errors import DataMissingError, ParameterError
 
@@ -32,12 +32,22 @@ def begin(
     delta: Annotated[
         float | None, typer.Option(help="A delta: releases by Chorus, not Tally.")
     ] = None,
+    publications: Annotated[
+        int | None,
+        typer.Option(min=1, help="With a delta: in how many releases an event takes part (1)."),
+    ] = None,
+    publish_every: Annotated[
+        float | None,
+        typer.Option(metavar="HOURS", help="A schedule: 'discreet serve' publishes by itself."),
+    ] = None,
+    things: Annotated[str | None, typer.Option(help="What is chosen, for the page.")] = None,
     quantity: o.QuantityOption = None,
     repeats: o.RepeatsOption = None,
 ) -> None:
-    """Begin a database of events: levels and rules are declared once, for its whole life.
+    """Begin a database of events: rules are declared once, for its whole life.
 
-    A database of ratings is begun by 'discreet serve', which asks people for them.
+    'discreet serve' then takes events and gives lists over its API. A database of ratings is begun
+    by 'discreet serve' itself.
 
     \b
     Example:
@@ -48,8 +58,8 @@ def begin(
     from discreet.database.connection import Database
     from discreet.database.declaration import establish
 
-    rules = {"quantity": quantity, "repeats": repeats}
-    wanted = declared_words(levels, default_level, None, delta, None, None)
+    rules = {"quantity": quantity, "repeats": repeats, "publications": publications}
+    wanted = declared_words(levels, default_level, None, delta, publish_every, things)
     wanted |= {name: word for name, word in rules.items() if word is not None}
     declared = establish(Database(database), {**wanted, "events": True})
     assert declared.rules is not None
@@ -59,7 +69,9 @@ def begin(
     )
 
 
+@unbundled
 def events(
+    *,
     table: Annotated[Path, typer.Argument(help="A table: user, item, weight and epsilon.")],
     database: DatabaseOption = DEFAULT_DATABASE,
     replace: Annotated[
@@ -71,9 +83,8 @@ def events(
         ),
     ] = False,
     columns: o.ColumnsOption = None,
-    separator: o.SeparatorOption = None,
-    encoding: o.EncodingOption = "utf-8",
-    as_json: JsonOption = False,
+    text: TextTable,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Import events by the rules that were declared, and the people in the table who are new.
 
@@ -84,7 +95,6 @@ def events(
       discreet operate events plays.parquet --database plays.db --columns weight=hours
     """
     opened, declared = opened_database(database)
-    from discreet.operate.imports import add_ratings
     from discreet.readers.tables import read_events
 
     rules = declared.rules
@@ -95,15 +105,10 @@ def events(
         parse.mapping(columns),
         quantity=rules.quantity,
         repeats=rules.repeats,
-        separator=parse.delimiter(separator),
-        encoding=encoding,
+        separator=text.delimiter,
+        encoding=text.encoding,
     )
-    with show.progress_bar() as progress:
-        found = add_ratings(opened, declared, data, replace=replace, progress=progress)
-    text = f"{found.rows} events read."
-    if found.skipped:
-        text += f" {found.skipped} passed over: their owners took them back, or were erased."
-    say(found._asdict(), text, as_json)
+    import_records(opened, declared, data, replace=replace, as_json=as_json)
 
 
 def export(

@@ -38,14 +38,29 @@ RatingsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RATINGS",
-        help="A ratings table (CSV, TSV, Parquet, Arrow, MovieLens or Netflix files), one of "
-        "events with --events, or the name of a data set; 'club' is the embedded one.",
+        help="A ratings table (CSV, TSV, JSON lines, also .gz or .zst; Parquet, Arrow, MovieLens "
+        "or Netflix files), one of events with --events, or the name of a data set; 'club' is the "
+        "embedded one.",
     ),
 ]
 ItemsOption = Annotated[
     str | None,
     typer.Option(metavar="ITEMS", help="A public item table: item, title, year, genres, ..."),
 ]
+ItemColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="OURS=THEIRS", help="Map a column of the item table, such as item=sku, title=name."
+    ),
+]
+ItemSeparatorOption = Annotated[
+    str | None,
+    typer.Option(help="The delimiter of the item table (default: that of the ratings)."),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Say nothing but warnings and errors.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="The result as JSON, for programs.")]
 PublicColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -92,7 +107,11 @@ ColumnsOption = Annotated[
     typer.Option(metavar="OURS=THEIRS", help="Map a column, such as user=customer_id."),
 ]
 ScaleOption = Annotated[
-    str | None, typer.Option(metavar="LO:HI", help="The rating scale (default 1:5).")
+    str | None,
+    typer.Option(
+        metavar="LO:HI",
+        help="The rating scale, declared, never looked up (default 1:5, or the format's own).",
+    ),
 ]
 KeepOption = Annotated[
     str | None,
@@ -140,7 +159,10 @@ RepeatsOption = Annotated[
         "or the sum of their weights.",
     ),
 ]
-SeparatorOption = Annotated[str | None, typer.Option(help="The delimiter of a text table.")]
+SeparatorOption = Annotated[
+    str | None,
+    typer.Option(help="The delimiter of a text table: ';', tab, '::' (default: by the ending)."),
+]
 EncodingOption = Annotated[str, typer.Option(help="The encoding of a text table.")]
 SeedOption = Annotated[
     int | None,

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli import show
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
     from discreet.data.event_rules import EventRules
-    from discreet.data.items import Items
-    from discreet.data.ratings import Ratings
     from discreet.privacy.spec import PrivacySpec
 
 
@@ -33,58 +30,14 @@ def rules(
     return EventRules(None if quantity is None else Quantity.parse(quantity), repeats or "any")
 
 
-def read(
-    source: str,
-    columns: list[str] | None,
-    scale: str | None,
-    keep: str | None,
-    separator: str | None,
-    encoding: str,
-    events: EventRules | None = None,
-) -> Ratings:
-    """The ratings, or events, that a command was given."""
-    from discreet.readers.datasets import load_events, load_ratings
-
-    if events is not None:
-        return load_events(
-            source,
-            mapping(columns),
-            quantity=events.quantity,
-            repeats=events.repeats,
-            separator=delimiter(separator),
-            encoding=encoding,
-        )
-    return load_ratings(
-        source,
-        mapping(columns),
-        scale=None if scale is None else scale_of(scale),
-        keep=keep,
-        separator=delimiter(separator),
-        encoding=encoding,
-    )
-
-
 def delimiter(word: str | None) -> str | None:
     """A separator as it is typed on a command line."""
     return {"tab": "\t", "\\t": "\t"}.get(word or "", word)
 
 
-def mapping(words: list[str] | None) -> dict[str, str]:
+def mapping(words: list[str] | None, flag: str = "--columns") -> dict[str, str]:
     """Columns as they are mapped on a command line: OURS=THEIRS."""
-    return _pairs("--columns", words or [])
-
-
-def read_items(source: str | None, public_columns: list[str] | None, encoding: str) -> Items | None:
-    """The item table that a command was given, if any; its owner is told what was left out."""
-    from discreet.readers.datasets import load_items
-
-    if source is None:
-        if public_columns:
-            raise ParameterError("--public-column goes with an item table: give one with --items")
-        return None
-    found = load_items(source, public_columns=public_columns or (), encoding=encoding)
-    show.left_out(found)
-    return found
+    return _pairs(flag, words or [])
 
 
 def privacy(

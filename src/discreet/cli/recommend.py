@@ -9,6 +9,8 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import parse, show
+from discreet.cli.bundles import TextTable
+from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,8 +19,16 @@ if TYPE_CHECKING:
     from discreet.release.ranking import Ranking
     from discreet.release.release import Release
 
+_SHOWN = 20
+"""People whose lists a terminal shows: more are for a file."""
+_HOW = (
+    "Ranked by what one would choose and like; the score is the predicted rating\n"
+    "(--rank-by liked ranks by it)."
+)
+
 
 def recommend(
+    *,
     release: Annotated[Path, typer.Argument(metavar="DIR", help="A release folder.")],
     ratings: Annotated[
         Path | None,
@@ -56,11 +66,12 @@ def recommend(
         bool, typer.Option("--errors", help="Also the standard error of every predicted rating.")
     ] = False,
     columns: o.ColumnsOption = None,
-    separator: o.SeparatorOption = None,
-    encoding: o.EncodingOption = "utf-8",
+    text: TextTable,
     out: Annotated[
-        Path | None, typer.Option(help="Write a .csv, .parquet or .json file instead.")
+        Path | None,
+        typer.Option(help="Write a .csv, .parquet or .json file instead: the way for many people."),
     ] = None,
+    as_json: o.JsonOption = False,
 ) -> None:
     """Recommend items from a release and one's own ratings; nothing else is read.
 
@@ -97,22 +108,39 @@ def recommend(
             ratings,
             loaded.scale,
             parse.mapping(columns),
-            separator=parse.delimiter(separator),
-            encoding=encoding,
+            separator=text.delimiter,
+            encoding=text.encoding,
             events=loaded.events,
         )
+        if user is None and out is None and not as_json and len(people.users) > _SHOWN:
+            raise ParameterError(
+                f"{ratings} holds {len(people.users):,} people: write their lists to a file with "
+                "--out lists.csv, or ask for one with --user"
+            )
     table = _recommendations(loaded, people, n, user, ranking, with_error=errors)
     if out is not None:
         show.save_table(table, out)
         typer.echo(f"{table.height} recommendations written to {out}")
         return
-    shown = ["user", "rank", "item", "title", "score", "error"]
-    columns = [c for c in shown if c in table.columns]
+    if as_json:
+        typer.echo(table.write_json())
+        return
+    _show(table, loaded, rank_by)
+
+
+def _show(table: pl.DataFrame, release: Release, rank_by: str) -> None:
+    """The lists as a table, without titles where there are none."""
+    titles = ["title"] if "title" in release.items.frame.columns else []
+    shown = ["user", "rank", "item", *titles, "score", "error"]
+    heads = [c for c in shown if c in table.columns]
     rows = [
         [f"{v:.2f}" if isinstance(v, float) else str(v) for v in row]
-        for row in table.select(columns).iter_rows()
+        for row in table.select(heads).iter_rows()
     ]
-    show.console().print(show.table(None, columns, rows, right=columns.index("score")))
+    console = show.console()
+    console.print(show.table(None, heads, rows, right=heads.index("score")))
+    if rank_by == "best" and not release.events:
+        console.print(_HOW, style="dim")
 
 
 def _recommendations(

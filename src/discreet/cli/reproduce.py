@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli import extras, show
 from discreet.cli import options as o
-from discreet.cli import show
 from discreet.errors import ParameterError
 
 FIGURES = ("2", "3", "4", "5")
@@ -56,6 +56,7 @@ def reproduce(
     from discreet.experiments.run import find_sources
     from discreet.experiments.run import reproduce as run
 
+    extras.require("plots", "the report")
     chosen = figure or None
     for name in chosen or ():
         if name not in FIGURES:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from discreet.evaluate.judge import Judging
 
-_SPARED = ("cdf_2", "cdf_0.5", "cdf_1.5", "distinct", "precision", "fit_seconds", "mae", "cdf_1")
+_SPARED = (
+    "cdf_2", "cdf_0.5", "cdf_1.5", "distinct", "precision", "fit_seconds", "mae", "cdf_1",
+    "novelty",
+)  # fmt: skip
 """Columns that a narrow terminal goes without, the first first; files have them all."""
 
 
@@ -128,7 +131,7 @@ def _table(
 ) -> Table:
     table = show.compact(title)
     for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place else "left", overflow="fold")
+        table.add_column(head, justify="right" if place else "left", no_wrap=True)
     shares = [name for name in shown if name.startswith("cdf_")]
     for name in shown:
         head = f"|error| {columns[name]}" if name in shares[:1] else columns[name]

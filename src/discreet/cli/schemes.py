@@ -54,7 +54,7 @@ class _Known(NamedTuple):
 
 
 def _name(option: Option) -> str:
-    return option.flag.split("/")[0].removeprefix("--")
+    return option.flag.split("/")[0].removeprefix("--").replace("-", "_")
 
 
 def _options(names: Iterable[str]) -> dict[str, _Known]:

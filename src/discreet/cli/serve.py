@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 import tempfile
 from contextlib import ExitStack, suppress
@@ -14,6 +15,7 @@ import typer
 
 from discreet.cli import parse
 from discreet.cli.operate import DEFAULT_DATABASE, DatabaseOption, require_serve
+from discreet.cli.serve_options import DoorOptions, LimitOptions
 from discreet.errors import MissingExtraError, OutputError, ParameterError
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ DEMO_PERSON = "member-0042"
 
 
 def serve(
+    *,
     database: DatabaseOption = DEFAULT_DATABASE,
     demo: Annotated[
         bool,
@@ -54,6 +57,14 @@ def serve(
         float | None,
         typer.Option(help="Declare a delta: releases by Chorus, with hidden factors, not Tally."),
     ] = None,
+    publications: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With a delta: declare in how many releases a rating takes part (1): its tallies "
+            "are counted once, and it is heard in so many, each time more quietly.",
+        ),
+    ] = None,
     publish_every: Annotated[
         float | None,
         typer.Option(metavar="HOURS", help="Declare a schedule: the service publishes by itself."),
@@ -61,18 +72,20 @@ def serve(
     things: Annotated[
         str | None, typer.Option(help="Declare what is rated, for the page (default films).")
     ] = None,
-    trusted_proxy: Annotated[
-        str | None,
+    images: Annotated[
+        Path | None,
         typer.Option(
-            metavar="ADDRESS",
-            help="A proxy in front, whose word about where a request comes from, and whether by "
-            "HTTPS, is taken.",
+            exists=True,
+            file_okay=False,
+            help="A folder with pictures of items, named by the item table's column image; others "
+            "get a drawn cover.",
         ),
     ] = None,
-    invited_only: Annotated[
-        bool,
-        typer.Option("--invited-only", help="Nobody can join without a token of the operator's."),
-    ] = False,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes that answer, on one port.")
+    ] = 1,
+    limits: LimitOptions,
+    doors: DoorOptions,
 ) -> None:
     """Serve people: they rate, choose a privacy level for each rating, and get recommendations.
 
@@ -87,10 +100,8 @@ def serve(
     """
     require_serve()
     try:
-        import uvicorn
-
         from discreet.service import logs
-        from discreet.service.app import create_app
+        from discreet.service.workers import Serving, Workers, answer
     except ImportError as error:
         raise MissingExtraError(
             f"the service needs {error.name}: pip install 'discreet[serve]'"
@@ -99,13 +110,15 @@ def serve(
     from discreet.database.declaration import establish
     from discreet.database.erasures import erase_again
 
-    _check_proxy(trusted_proxy)
+    _ = doors.value, limits.value  # or an error before anything is made
     wanted = declared_words(levels, default_level, scale, delta, publish_every, things)
+    if publications is not None:
+        wanted["publications"] = publications
     # Before anything is made that must be removed; a closed terminal is a stop, too.
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, lambda *_: sys.exit(0))
     with ExitStack() as stack:
-        listening = _listen(host, port)
+        listening = _listen(host, port, shared=workers > 1)
         stack.callback(listening.close)
         address = _address(listening)
         if demo:
@@ -113,39 +126,26 @@ def serve(
             database = str(Path(folder) / "demo.db")
         opened = Database(database)
         declared = establish(opened, wanted)
-        _require_ratings(declared)
         if demo:
             _fill(opened, declared, address)
         else:
             erase_again(opened)  # who left after the copy was made that this may be
             _welcome_operator(opened, declared, address)
+        serving = Serving(
+            opened.url.render_as_string(hide_password=False),
+            host,
+            listening.getsockname()[1],
+            doors.value,
+            limits.value,
+            images,
+        )
+        opened.close()
         logs.set_up()
-        app = create_app(opened, declared, open_to_all=not invited_only)
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            http="h11",  # the parser that bounds the size of headers
-            proxy_headers=trusted_proxy is not None,
-            forwarded_allow_ips=trusted_proxy or "",
-            timeout_graceful_shutdown=20,
-            timeout_keep_alive=30,
-            limit_concurrency=10_000,
-        )
-        # Uvicorn stops gracefully, then passes the signal on to the handlers from above.
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listening])
-
-
-def _require_ratings(declared: Declaration) -> None:
-    """An error for a database of events: the pages ask people for ratings."""
-    if declared.events:
-        raise ParameterError(
-            "this database holds events, and the service's pages ask for ratings: import with "
-            "'discreet operate events', publish with 'discreet operate publish', take the release "
-            "out with 'discreet operate export', and recommend from it where your people are"
-        )
+            if workers == 1:
+                answer(serving, listening)
+            else:
+                Workers(serving, workers).run()
 
 
 def declared_words(
@@ -175,20 +175,15 @@ def declared_words(
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _listen(host: str, port: int) -> Any:
-    import socket
+def _listen(host: str, port: int, *, shared: bool) -> socket.socket:
+    from discreet.service.workers import listen
 
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind((host, port))
+        return listen(host, port, shared=shared)
     except OSError as error:
-        listening.close()
         raise OutputError(
             f"cannot listen on {host}:{port}: {error.strerror}; choose another with --port"
         ) from None
-    return listening
 
 
 def _address(listening: Any) -> str:
@@ -198,26 +193,19 @@ def _address(listening: Any) -> str:
     return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}"
 
 
-def _check_proxy(address: str | None) -> None:
-    from ipaddress import ip_network
-
-    try:
-        ip_network(address or "127.0.0.1")
-    except ValueError:
-        raise ParameterError(
-            f"--trusted-proxy is an address or a network, such as 10.0.0.5: got {address!r}"
-        ) from None
-
-
 def _welcome_operator(database: Database, declared: Declaration, address: str) -> None:
     """Say what was declared and where the service is; show the operator's first token."""
     from discreet.database import people
 
     low, high = declared.scale
     every = declared.publish_every_hours
+    what = f"ratings from {low:g} to {high:g}"
+    if declared.rules is not None:
+        what = f"events, over the API ({declared.rules.words})"
     typer.echo(
-        f"Declared for this database's whole life: ratings from {low:g} to {high:g}; levels "
+        f"Declared: {what}; levels "
         f"{', '.join(f'{level:g}' for level in declared.levels)}; delta {declared.delta:g}; "
+        + (f"a rating takes part in {n} releases; " if (n := declared.publications) > 1 else "")
         + (f"a release every {every:g} hours." if every else "no schedule of releases."),
         err=True,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from discreet.progress import silent
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.data.items import Items
     from discreet.experiments.source import Source
     from discreet.privacy.certificate import Certificate
+    from discreet.privacy.lifetime import Summary
     from discreet.progress import Progress
     from discreet.release.release import Release
 
@@ -189,22 +192,29 @@ def save_table(frame: pl.DataFrame, path: Path) -> None:
     """Write a result table in the format its name asks for."""
     from discreet.errors import OutputError
 
+    part = path.with_name(f".{path.name}.part")
     try:
         if path.suffix.lower() == ".csv":
-            frame.write_csv(path)
+            frame.write_csv(part)
         elif path.suffix.lower() == ".json":
-            frame.write_json(path)
+            frame.write_json(part)
         else:
-            frame.write_parquet(path)
+            frame.write_parquet(part)
+        part.replace(path)  # whole or not at all, whenever somebody interrupts
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)
 
 
 @contextmanager
-def progress_bar() -> Iterator[Progress]:
-    """A bar on a terminal, a line now and then elsewhere; on standard error in both cases."""
+def progress_bar(quiet: bool = False, every: float = 5.0) -> Iterator[Progress]:
+    """A bar on a terminal, else a line every few seconds; on standard error in both cases."""
+    if quiet:
+        yield silent
+        return
     if not sys.stderr.isatty():
-        yield _Lines()
+        yield _Lines(every)
         return
     from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -231,7 +241,7 @@ def progress_bar() -> Iterator[Progress]:
 class _Lines:
     """One line at the end of each kind of work, and every few seconds on the way."""
 
-    def __init__(self, every: float = 5.0) -> None:
+    def __init__(self, every: float) -> None:
         self._every, self._last = every, time.monotonic()
         self._began: dict[str, tuple[float, int]] = {}
 
@@ -242,4 +252,23 @@ class _Lines:
             self._last = now
             left = (now - began) / (done - first) * (total - done) if done > first else 0.0
             more = f", about {left / 60:.0f} min left" if left >= 90 else ""
-            print(f"{what}: {done}/{total}{more}", file=sys.stderr, flush=True)
+            # Nobody may be listening any more: the work does not end for that.
+            with suppress(BrokenPipeError):
+                print(f"{what}: {done}/{total}{more}", file=sys.stderr, flush=True)
+
+
+def spent(totals: Summary, share: float | None) -> str:
+    """What a ledger's pairs have spent, undivided and from their two purses."""
+    words = (
+        f"{totals['pairs']:.0f} pairs of user and item have spent something: epsilon "
+        f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most"
+    )
+    if totals["largest_delta"] or share is None:
+        words += f"; delta {totals['largest_delta']:.3g} at most"
+    if share is None:
+        return f"{words}."
+    return (
+        f"{words}. The ledger is divided: {share:.0%} of every epsilon pays for tallies, as told "
+        f"here, and the rest, with a lifetime's delta, for rounds, of which a mu of "
+        f"{totals['largest_mu']:.3g} at most is spent."
+    )

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli import extras, show
 from discreet.cli import options as o
-from discreet.cli import parse, show
+from discreet.cli.bundles import ItemTable, Reading, Showing
 from discreet.cli.schemes import mentioned
-from discreet.errors import MissingExtraError, OutputError, ParameterError, require_positive
+from discreet.errors import ParameterError, require_positive
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def sweep(
+    *,
     ratings: o.RatingsArgument,
     scheme: Annotated[
         list[str] | None,
@@ -33,16 +35,8 @@ def sweep(
     factors: Annotated[
         str, typer.Option(help="Values of d, with commas (default: each scheme's own).")
     ] = "",
-    items: o.ItemsOption = None,
-    public_column: o.PublicColumnsOption = None,
-    columns: o.ColumnsOption = None,
-    scale: o.ScaleOption = None,
-    keep: o.KeepOption = None,
-    events: o.EventsOption = False,
-    quantity: o.QuantityOption = None,
-    repeats: o.RepeatsOption = None,
-    separator: o.SeparatorOption = None,
-    encoding: o.EncodingOption = "utf-8",
+    item_table: ItemTable,
+    reading: Reading,
     folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 3,
     split: o.SplitOption = o.SplitName.RANDOM,
     top: o.TopOption = 10,
@@ -53,6 +47,7 @@ def sweep(
         Path,
         typer.Option(help="Where the table and figure of this sweep, and all finished cells, go."),
     ] = Path("sweep"),
+    showing: Showing,
 ) -> None:
     """Measure errors and lists of each scheme at each privacy level, and draw the curves.
 
@@ -69,12 +64,11 @@ def sweep(
     from discreet.evaluate.judge import Judging
     from discreet.experiments.run import find_source, left_out
     from discreet.experiments.run import sweep as run
-    from discreet.experiments.source import Reading
     from discreet.schemes import find_scheme
     from discreet.schemes.base import options_of
 
     chosen = scheme or [
-        name for name in ("tally", "chorus") if find_scheme(name).about.events or not events
+        name for name in ("tally", "chorus") if find_scheme(name).about.events or not reading.events
     ]
     mentioned([f"--scheme={name}" for name in chosen])
     options = {option for name in chosen for option in options_of(find_scheme(name))}
@@ -86,19 +80,14 @@ def sweep(
             raise ParameterError(
                 f"{flag} goes with schemes that have any: {', '.join(chosen)} has none"
             )
-    reading = Reading(
-        tuple(parse.mapping(columns).items()),
-        None if scale is None else parse.scale_of(scale),
-        keep,
-        parse.delimiter(separator),
-        encoding,
-        parse.rules(events, quantity, repeats, scale, keep),
+    undrawn = extras.tell_undrawn()
+    source = find_source(
+        ratings, item_table.items, reading.value, item_reading=item_table.value(reading)
     )
-    source = find_source(ratings, items, public_column or (), reading)
     show.source(source)
-    judging = Judging(top, o.TargetName.CONSUMED if events else target)
+    judging = Judging(top, o.TargetName.CONSUMED if reading.events else target)
     try:
-        with show.progress_bar() as progress:
+        with show.progress_bar(showing.silent) as progress:
             table = run(
                 source,
                 chosen,
@@ -117,8 +106,12 @@ def sweep(
         typer.echo("Interrupted: what was done is kept. The same command goes on.", err=True)
         raise typer.Exit(130) from None
     _save(table, out)
+    figures = "" if undrawn else _figures(table, out, top)
+    if showing.as_json:
+        typer.echo(table.write_json())
+    if showing.silent:
+        return
     _print(table, judging, left_out(source, baselines=baselines))
-    figures = _figures(table, out, top)
     show.console().print(f"\nTable: {out / 'sweep.csv'}{figures}")
     show.console().print(show.SECRET_RESULTS, style="yellow")
 
@@ -155,28 +148,22 @@ def _numbers(name: str, text: str) -> list[float]:
 
 
 def _save(table: pl.DataFrame, out: Path) -> None:
-    try:
-        table.write_csv(out / "sweep.csv")
-        table.write_parquet(out / "sweep.parquet")
-    except OSError as error:
-        raise OutputError(f"cannot write to {out}: {error}") from None
+    show.save_table(table, out / "sweep.csv")
+    show.save_table(table, out / "sweep.parquet")
 
 
 def _figures(table: pl.DataFrame, out: Path, top: int) -> str:
-    """Draw what there is to draw, and say where; without Matplotlib the tables must do."""
+    """Draw what there is to draw, and say where."""
     drawn = []
     curves = {
         "sweep.svg": ("rmse", "rmse_std", "RMSE, clipped to the scale"),
         "lists.svg": (f"ndcg@{top}", f"ndcg@{top}_margin", f"NDCG@{top}"),
     }
-    try:
-        for name, (figure, spread, label) in curves.items():
-            known = table.drop_nulls(figure)
-            if known.height:
-                _draw(known, out / name, figure, spread, label)
-                drawn.append(out / name)
-    except MissingExtraError as error:
-        show.console(error=True).print(f"No figures: {error}", style="yellow", markup=False)
+    for name, (figure, spread, label) in curves.items():
+        known = table.drop_nulls(figure)
+        if known.height:
+            _draw(known, out / name, figure, spread, label)
+            drawn.append(out / name)
     return f"; figures: {', '.join(map(str, drawn))}" if drawn else ""
 
 

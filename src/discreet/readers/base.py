@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -10,8 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from discreet.data.columns import COLUMNS, REQUIRED
-from discreet.data.event_rules import COLUMNS as EVENT_COLUMNS
-from discreet.data.event_rules import USUAL_NAMES
+from discreet.data.names import called
 from discreet.data.scale import RatingScale
 
 DEFAULT_SCALE = RatingScale(1, 5)
@@ -23,28 +22,29 @@ class Dialect:
     """What the caller says of a file because the file itself cannot say it.
 
     `columns` maps our names of columns to the file's; `separator` stands between the fields of a
-    text file; `encoding` is how its characters are written as bytes. Tables of `events` have other
-    columns than ratings.
+    text file; `encoding` is how its characters are written as bytes; `ours` are our names of the
+    columns that it may have.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     separator: str | None = None
     encoding: str = "utf-8"
-    events: bool = False
+    ours: tuple[str, ...] = COLUMNS
 
-    @property
-    def names(self) -> dict[str, str]:
-        """Our names of the columns by those that the file may have."""
-        if not self.events:
-            return {self.columns.get(name, name): name for name in COLUMNS}
-        usual = {theirs: ours for ours, names in USUAL_NAMES.items() for theirs in names}
-        unmapped = {theirs: ours for theirs, ours in usual.items() if ours not in self.columns}
-        return unmapped | {self.columns.get(name, name): name for name in EVENT_COLUMNS}
+    def names(self, header: Sequence[str]) -> dict[str, str]:
+        """Our names of the columns by those that a file has.
+
+        >>> Dialect({"item": "sku"}).names(["Customer", "sku", "shelf"])
+        {'Customer': 'user', 'sku': 'item'}
+        """
+        free = [name for name in header if name not in self.columns.values()]
+        found = {c: self.columns.get(c) or called(c, free) for c in self.ours}
+        return {theirs: c for c, theirs in found.items() if theirs is not None and theirs in header}
 
     @property
     def required(self) -> tuple[str, ...]:
         """Our names of the columns that it must have."""
-        return REQUIRED[:2] if self.events else REQUIRED
+        return tuple(name for name in REQUIRED if name in self.ours)
 
 
 class RatingsTable(NamedTuple):

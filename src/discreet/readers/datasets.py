@@ -221,9 +221,16 @@ def _path(name: str) -> str:
 
 
 def load_items(
-    source: str, *, public_columns: Iterable[str] = (), encoding: str = "utf-8"
+    source: str,
+    columns: Mapping[str, str] | None = None,
+    *,
+    public_columns: Iterable[str] = (),
+    separator: str | None = None,
+    encoding: str = "utf-8",
 ) -> Items:
     """Read an item table by its path, or by the name of its data set.
+
+    The other arguments are those of `read_items`.
 
     >>> load_items("club").frame.columns
     ['item', 'title', 'year', 'genres']
@@ -238,7 +245,9 @@ def load_items(
                 f"data set {source!r} has no item table here. {how_to_get(source)}"
             )
         source = str(path)
-    return read_items(source, public_columns=public_columns, encoding=encoding)
+    return read_items(
+        source, columns, public_columns=public_columns, separator=separator, encoding=encoding
+    )
 
 
 def how_to_get(name: str) -> str:

@@ -11,6 +11,8 @@ from discreet.readers import movielens, netflix
 from discreet.readers.archives import is_container
 from discreet.readers.base import Dialect, Format
 from discreet.readers.columnar import ARROW, PARQUET, scan_parquet
+from discreet.readers.head import ending, read_bytes, told_by_content
+from discreet.readers.json_lines import JSON, JSON_LINES
 from discreet.readers.text import separated_by
 
 FORMATS: dict[str, Format] = {
@@ -19,6 +21,9 @@ FORMATS: dict[str, Format] = {
     ".csv": separated_by(","),
     ".tsv": separated_by("\t"),
     ".txt": separated_by("\t"),
+    ".jsonl": JSON_LINES,
+    ".ndjson": JSON_LINES,
+    ".json": JSON,
     ".parquet": PARQUET,
     ".pq": PARQUET,
     ".arrow": ARROW,
@@ -69,7 +74,7 @@ def items_format(path: Path, separator: str | None = None) -> Format:
 def scan_ratings(path: Path, dialect: Dialect) -> pl.LazyFrame:
     """The ratings at a path, to be read piece by piece: as Parquet where nothing says otherwise."""
     recognised = (known for known in FORMATS.values() if known.recognises_ratings(path))
-    known = next(recognised, FORMATS.get(path.suffix.lower(), PARQUET))
+    known = next(recognised, _text_or(PARQUET, path, dialect.separator))
     return (known.scan or scan_parquet)(path, dialect)
 
 
@@ -82,17 +87,23 @@ def scanned_endings() -> list[str]:
     ]
 
 
+def _text_or(other: Format, path: Path, separator: str | None) -> Format:
+    """The format by the ending; a file that a separator is given for is a text table."""
+    usual = other if separator is None else separated_by(separator)
+    return FORMATS.get(ending(path), usual)
+
+
 def _format_by_ending(path: Path, separator: str | None) -> Format:
-    """A file that a separator is given for is a text table, whatever it is called."""
-    if separator is not None and len(separator.encode()) != 1:
-        raise DataError(f"a separator must be one character: got {separator!r}")
-    known = FORMATS.get(path.suffix.lower())
-    if known is not None:
-        return known
-    if separator is None:
+    if separator == "":
+        raise DataError("a separator must be at least one character: got ''")
+    if separator is None and ending(path) not in FORMATS:
+        told = told_by_content(read_bytes(path, 16)) if path.is_file() else None
+        if told is not None:
+            raise DataError(f"{path} is {told}")
         endings = [name for name in FORMATS if name.startswith(".")]
         raise DataError(
-            f"{path}: cannot tell the format from the name; use one of "
-            f"{', '.join(endings)}, or pass separator="
+            f"{path}: cannot tell the format from the name; use one of {', '.join(endings)} (and "
+            ".gz or .zst after it), or say what separates the fields of a text table "
+            "(separator=',', --separator ,)"
         )
-    return separated_by(separator)
+    return _text_or(PARQUET, path, separator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -45,6 +46,7 @@ _GENRES_100K = (
     "War",
     "Western",
 )
+_LEADING_ZERO = re.compile(rb"^0[0-9]|^[0-9]+(?:::|\t)0[0-9]", re.MULTILINE).search
 _NO_GENRES = ("(no genres listed)", "unknown")
 
 
@@ -132,6 +134,8 @@ def _items(name: str, raw: bytes) -> pl.DataFrame:
 
 
 def _headless(raw: bytes, separator: str, columns: list[int]) -> pl.DataFrame:
+    """The columns of a file without a header; ids are integers, or texts where a zero leads one."""
+    as_text = _LEADING_ZERO(raw) is not None
     try:
         frame = pl.read_csv(
             io.BytesIO(raw),
@@ -139,6 +143,7 @@ def _headless(raw: bytes, separator: str, columns: list[int]) -> pl.DataFrame:
             has_header=False,
             columns=columns,
             quote_char=None,
+            infer_schema=not as_text,
             infer_schema_length=10_000,
         )
     except pl.exceptions.PolarsError as error:
@@ -146,7 +151,11 @@ def _headless(raw: bytes, separator: str, columns: list[int]) -> pl.DataFrame:
             f"not a MovieLens ratings file: expected lines such as "
             f"'196{separator}242{separator}3{separator}881250949': {str(error).splitlines()[0]}"
         ) from None
-    return frame.rename(dict(zip(frame.columns, _COLUMNS, strict=True)))
+    named = frame.rename(dict(zip(frame.columns, _COLUMNS, strict=True)))
+    if not as_text:
+        return named
+    whole = pl.Int64() if not named["rating"].str.contains(".", literal=True).any() else pl.Float64
+    return named.with_columns(pl.col("rating").cast(whole, strict=False))
 
 
 def _items_100k(raw: bytes) -> pl.DataFrame:
@@ -200,6 +209,25 @@ def _text(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
+def scan_ratings(path: Path, dialect: Dialect) -> pl.LazyFrame:
+    """The ratings of a file, or of one in a folder, to be read piece by piece."""
+    del dialect
+    if path.is_dir() and (name := _find(path, RATING_FILES)) is not None:
+        path = path / name
+    if path.name == "ratings.csv":
+        return pl.scan_csv(path, schema_overrides=dict.fromkeys(CSV_HEADER, pl.Int64()))
+    if is_archive(path):
+        raise DataError(f"{path}: unpack the archive to read it piece by piece")
+    # As above, "::" leaves an empty column between every two.
+    doubled = ["user", "gap 1", "item", "gap 2", "rating", "gap 3", "timestamp"]
+    names = _COLUMNS if path.name == "u.data" else doubled
+    separator = "\t" if path.name == "u.data" else ":"
+    scan = pl.scan_csv(
+        path, separator=separator, has_header=False, quote_char=None, new_columns=names
+    )
+    return scan.select(_COLUMNS)
+
+
 def _is_ten_million(path: Path) -> bool:
     places = [*path.parts[-2:]]
     if is_archive(path):
@@ -234,6 +262,7 @@ def _open(path: Path, names: Sequence[str]) -> tuple[str, bytes]:
 FORMAT = Format(
     read_ratings,
     read_items,
+    scan_ratings,
     recognises_ratings=recognises_ratings,
     recognises_items=recognises_items,
     rating_files=RATING_FILES,

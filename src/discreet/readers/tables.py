@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
 
+from discreet.data.columns import COLUMNS
+from discreet.data.event_rules import COLUMNS as EVENT_COLUMNS
 from discreet.data.event_rules import Quantity
 from discreet.data.events import Events
 from discreet.data.items import Items
+from discreet.data.names import how_to_map, told
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.data.texts import read_lists, without_blanks
 from discreet.errors import DataError, DataMissingError
 from discreet.readers import movielens
 from discreet.readers.base import Dialect, RatingsTable
+from discreet.readers.explain import delimiter_hint, explained, naming_errors
 from discreet.readers.formats import items_format, ratings_format
+
+ITEM_COLUMNS = ("item", "title", "year", "genres")
+"""Our names of columns of an item table; it may have any others."""
 
 
 def read_ratings(
@@ -31,11 +37,12 @@ def read_ratings(
 ) -> Ratings:
     """Read a ratings table: who rated what, how well, and where given at which privacy level.
 
-    `path` is a CSV, TSV, Parquet or Arrow file, a MovieLens file, folder or official archive, or a
-    Netflix file, folder or archive. A table has the columns user, item and rating, and may have
-    epsilon (the privacy level of the rating) and timestamp; `columns` maps these names to the
-    file's. `scale` is the smallest and the largest rating allowed, by default the format's own,
-    else 1..5; `keep="last"` resolves duplicate pairs by timestamp.
+    `path` is a CSV, TSV, JSON lines, Parquet or Arrow file (text also as .gz or .zst), a MovieLens
+    file, folder or official archive, or a Netflix file, folder or archive. A table has the columns
+    user, item and rating, and may have epsilon (the privacy level of the rating) and timestamp;
+    usual names such as user_id or stars are known, and `columns` maps others. `scale` is the
+    smallest and the largest rating allowed, by default the format's own, else 1..5, and never what
+    the ratings show; `keep="last"` resolves duplicate pairs by timestamp.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -52,7 +59,7 @@ def read_ratings(
             found.frame, columns, scale=scale or found.scale, keep=keep, text_ids=found.text_ids
         )
     except DataError as error:
-        raise DataError(f"{source}: {error}{_delimiter_hint(found.frame)}") from None
+        raise explained(error, source, found.frame.columns) from None
 
 
 def read_events(
@@ -80,13 +87,13 @@ def read_events(
     """
     source = _existing(path)
     rule = Quantity.parse(quantity) if isinstance(quantity, str) else quantity
-    found = _read_ratings(source, Dialect(columns or {}, separator, encoding, events=True))
+    found = _read_ratings(source, Dialect(columns or {}, separator, encoding, EVENT_COLUMNS))
     try:
         return Events.from_frame(
             found.frame, columns, quantity=rule, repeats=repeats, text_ids=found.text_ids
         )
     except DataError as error:
-        raise DataError(f"{source}: {error}{_delimiter_hint(found.frame)}") from None
+        raise explained(error, source, found.frame.columns) from None
 
 
 def read_people(
@@ -105,17 +112,17 @@ def read_people(
     may have the column item alone.
     """
     source, mapped = _existing(path), columns or {}
-    dialect = Dialect(mapped, separator, encoding, events=events)
+    dialect = Dialect(mapped, separator, encoding, EVENT_COLUMNS if events else COLUMNS)
     frame, _, text_ids = _read_ratings(source, dialect)
-    users = {theirs for theirs, ours in dialect.names.items() if ours == "user"}
-    if (frame.width > 1 or events) and users.isdisjoint(frame.columns):
+    several = "user" in dialect.names(frame.columns).values() or "user" in mapped
+    if (frame.width > 1 or events) and not several:
         frame = frame.with_columns(pl.lit("you").alias("user"))
     try:
         if events:
             return Events.from_frame(frame, mapped, text_ids=text_ids)
         return Ratings.from_frame(frame, mapped, scale=scale, text_ids=text_ids)
     except DataError as error:
-        raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
+        raise explained(error, source, frame.columns) from None
 
 
 def read_items(
@@ -134,22 +141,16 @@ def read_items(
     """
     source = _existing(path)
     known = items_format(source, separator)
-    with _naming_errors(source):
-        frame = known.read_items(source, Dialect(columns or {}, separator, encoding))
-    renames = {theirs: ours for ours, theirs in (columns or {}).items()}
-    missing = [name for name in renames if name not in frame.columns]
-    if missing:
-        raise DataError(
-            f"{source}: no column {missing[0]!r} in the item table: it has "
-            f"{', '.join(map(repr, frame.columns))}"
-        )
-    frame = frame.rename(renames)
+    dialect = Dialect(columns or {}, separator, encoding, ITEM_COLUMNS)
+    with naming_errors(source):
+        frame = known.read_items(source, dialect)
+        frame = _renamed(frame, dialect)
     if frame.schema.get("genres") == pl.String:
         frame = frame.with_columns(_split_genres(frame["genres"]))
     try:
         return Items.from_frame(frame, public_columns=public_columns)
     except DataError as error:
-        raise DataError(f"{source}: {error}{_delimiter_hint(frame)}") from None
+        raise explained(error, source, frame.columns) from None
 
 
 def _split_genres(texts: pl.Series) -> pl.Series:
@@ -159,31 +160,35 @@ def _split_genres(texts: pl.Series) -> pl.Series:
     return joined.to_frame("genres").select(movielens.split_genres(pl.col("genres")))["genres"]
 
 
+def _renamed(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
+    """The item table under our names; a column that has one of these already is in the way."""
+    missing = [name for name in dialect.columns.values() if name not in frame.columns]
+    if missing:
+        raise DataError(f"no column {missing[0]!r} in the item table: {_has(frame)}")
+    names = dialect.names(frame.columns) | {t: ours for ours, t in dialect.columns.items()}
+    for theirs, ours in names.items():
+        if theirs != ours and ours in frame.columns and ours not in names:
+            raise DataError(f"the item table has a column {ours!r} already: {_has(frame)}")
+    if "item" not in names.values():
+        hint = delimiter_hint(frame.columns)
+        remedy = hint or f"; name yours with {how_to_map('item', flag='--item-columns')}"
+        raise DataError(f"no column 'item' in the item table: {_has(frame)}{remedy}")
+    return frame.rename(names)
+
+
+def _has(frame: pl.DataFrame) -> str:
+    return f"it has {told(frame.columns)}"
+
+
 def _read_ratings(source: Path, dialect: Dialect) -> RatingsTable:
     """The table as its format reads it; MovieLens' header is known wherever it stands."""
     known = ratings_format(source, dialect.separator)
-    with _naming_errors(source):
+    with naming_errors(source):
         found = known.read_ratings(source, dialect)
     if movielens.is_movielens_header(found.frame.columns):
-        return RatingsTable(movielens.rename(found.frame), movielens.HALF_STARS)
+        frame = found.frame if dialect.columns else movielens.rename(found.frame)
+        return RatingsTable(frame, movielens.HALF_STARS)
     return found
-
-
-@contextmanager
-def _naming_errors(path: Path) -> Iterator[None]:
-    """While a table is read: what goes wrong becomes an error that names the file."""
-    try:
-        yield
-    except pl.exceptions.NoDataError:
-        raise DataError(f"{path} is empty: it needs a header and at least one row") from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise DataError(
-            f"{path} is not a readable {path.suffix.lower() or 'delimited'} table: "
-            f"{str(error).splitlines()[0]}; check that it is whole, its delimiter, and that all "
-            "rows have as many fields"
-        ) from None
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error}") from None
 
 
 def _existing(path: str | Path) -> Path:
@@ -191,13 +196,3 @@ def _existing(path: str | Path) -> Path:
     if not source.exists():
         raise DataMissingError(f"no file or folder {source}: check the path")
     return source
-
-
-def _delimiter_hint(frame: pl.DataFrame) -> str:
-    """A word on the delimiter, where a table of one column hints at a wrong one."""
-    if frame.width != 1:
-        return ""
-    for separator, name in ((";", "';'"), ("\t", "a tab"), ("|", "'|'"), (",", "','")):
-        if separator in frame.columns[0]:
-            return f". Its header seems to be separated by {name}: pass it as the separator"
-    return ""

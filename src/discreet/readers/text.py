@@ -1,4 +1,4 @@
-"""Text tables: a header, then a line for each row, its fields separated by one character."""
+"""Text tables: a header, then a line for each row, with a separator between its fields."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from typing import Any
 
 import polars as pl
 
+from discreet.data.names import is_number
 from discreet.errors import DataError
 from discreet.readers import movielens
 from discreet.readers.base import Dialect, Format, RatingsTable
 from discreet.readers.delimited import read_plain
+from discreet.readers.explain import refuse_long_rows
+from discreet.readers.head import Head, is_compressed, look_at, read_bytes
 
 GUESSED_FROM = 10_000
 """Rows from which the types of columns other than ids are guessed; where a later row disagrees, the
 table is read once more as text."""
 
+_UNUSED = "\x1f"
+"""ASCII's separator of units, which no table of text holds."""
+
 
 def separated_by(separator: str) -> Format:
-    """The format of text tables that this character separates, unless the dialect names another."""
+    """The format of text tables that this separates, unless the dialect names another."""
     return Format(
         read_ratings=partial(_read_ratings, separator),
         read_items=partial(_read_items, separator),
@@ -31,21 +37,31 @@ def separated_by(separator: str) -> Format:
 def _read_ratings(usual: str, path: Path, dialect: Dialect) -> RatingsTable:
     """The quick reader where the file is plain enough for it, else the general one."""
     separator = dialect.separator or usual
-    frame = _plain_frame(path, separator, dialect)
+    head = look_at(path, separator, dialect.encoding)
+    frame = _plain_frame(path, separator, head, dialect)
     if frame is not None:
         return RatingsTable(frame, text_ids=True)
-    return RatingsTable(_read(path, separator, dialect))
+    return RatingsTable(_read(path, separator, head, dialect))
 
 
 def _read_items(usual: str, path: Path, dialect: Dialect) -> pl.DataFrame:
-    return _read(path, dialect.separator or usual, dialect)
+    separator = dialect.separator or usual
+    return _read(path, separator, look_at(path, separator, dialect.encoding), dialect)
 
 
 def _scan(usual: str, path: Path, dialect: Dialect) -> pl.LazyFrame:
+    separator = dialect.separator or usual
+    if len(separator.encode()) > 1 or not _is_utf8(dialect.encoding):
+        raise DataError(
+            f"{path}: piece by piece, tables are read in UTF-8 with separators of one character: "
+            "read it whole, without --engine stream, or convert it"
+        )
+    head = look_at(path, separator, dialect.encoding)
     return pl.scan_csv(
         path,
-        separator=dialect.separator or usual,
-        schema_overrides=id_types(dialect.names),
+        separator=separator,
+        eol_char=head.newline,
+        schema_overrides=id_types(dialect.names(head.header)),
         infer_schema_length=GUESSED_FROM,
     )
 
@@ -56,40 +72,74 @@ def id_types(names: Mapping[str, str]) -> dict[str, Any]:
     The type of an id must not depend on what other rows hold, so it is never guessed: ids in a text
     file are text, but MovieLens' own are integers by its format.
 
-    >>> id_types({"customer": "user", "item": "item", "rating": "rating"})
-    {'customer': String, 'item': String, 'userId': Int64, 'movieId': Int64}
+    >>> id_types({"customer": "user", "movieId": "item", "rating": "rating"})
+    {'customer': String, 'movieId': Int64}
     """
     ids = [theirs for theirs, ours in names.items() if ours in ("user", "item")]
-    return {name: pl.String() for name in ids} | {name: pl.Int64() for name in movielens.CSV_HEADER}
+    return {n: pl.Int64() if n in movielens.CSV_HEADER else pl.String() for n in ids}
 
 
-def _read(path: Path, separator: str, dialect: Dialect) -> pl.DataFrame:
+def _read(path: Path, separator: str, head: Head, dialect: Dialect) -> pl.DataFrame:
     """The general reader; where later rows break what the first ones promised, all is text."""
-    encoding = dialect.encoding
+    source: Path | bytes = path
+    nameless = _without_header(separator, head)
+    if len(separator.encode()) > 1:
+        source, separator = _with_one_character(path, separator, dialect.encoding), _UNUSED
+    elif not _is_utf8(dialect.encoding):
+        source = _text(path, dialect.encoding).encode()
     read = partial(
         pl.read_csv,
-        path if _is_utf8(encoding) else _as_utf8(path, encoding),
+        source,
         separator=separator,
-        schema_overrides=id_types(dialect.names),
+        eol_char=head.newline,
+        has_header=not nameless,
+        new_columns=nameless or None,
         glob=False,
     )
+    types = id_types(dialect.names(nameless or head.header))
     try:
         try:
-            return read(infer_schema_length=GUESSED_FROM)
+            return _without_blanks(read(schema_overrides=types, infer_schema_length=GUESSED_FROM))
         except pl.exceptions.ComputeError:
-            return read(infer_schema=False)
+            return _without_blanks(read(infer_schema=False))
     except pl.exceptions.NoDataError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        _require_utf8(path, encoding)
+        _require_utf8(path, dialect.encoding)
+        text = source.decode() if isinstance(source, bytes) else _text(path, dialect.encoding)
+        refuse_long_rows(path, text, separator, nameless or head.header)
         raise
 
 
-def _plain_frame(path: Path, separator: str, dialect: Dialect) -> pl.DataFrame | None:
+def _without_blanks(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table without empty lines, as they stand at the end of what spreadsheets export."""
+    if frame.width < 2:  # an empty line is all that a single missing value is written as
+        return frame
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def _with_one_character(path: Path, separator: str, encoding: str) -> bytes:
+    """A table between whose fields several characters stand, as MovieLens' "::", with one there."""
+    text = _text(path, encoding)
+    if _UNUSED in text:
+        raise DataError(
+            f"{path} holds the character U+001F, so {separator!r} cannot separate its fields"
+        )
+    return text.replace(separator, _UNUSED).encode()
+
+
+def _without_header(separator: str, head: Head) -> list[str]:
+    """The names of columns where several characters stand between fields and the first row holds
+    nothing but numbers, as MovieLens' do: then it is no header, and they are in its order."""
+    nameless = len(separator) > 1 and all(map(is_number, head.header))
+    return ["user", "item", "rating", "timestamp"][: len(head.header)] if nameless else []
+
+
+def _plain_frame(path: Path, separator: str, head: Head, dialect: Dialect) -> pl.DataFrame | None:
     """A large text file of plain numbers; None for any other, and where its ids are ambiguous."""
-    if not _is_utf8(dialect.encoding):
+    if not _is_utf8(dialect.encoding) or is_compressed(path) or len(separator.encode()) > 1:
         return None
-    names = dialect.names | movielens.CSV_HEADER
+    names = dialect.names(head.header)
     needed = set(dialect.columns.values())
     frame = read_plain(path, separator, names, needed, dialect.required)
     if frame is None or movielens.is_movielens_header(frame.columns):
@@ -101,10 +151,12 @@ def _is_utf8(encoding: str) -> bool:
     return encoding.lower().replace("-", "") == "utf8"
 
 
-def _as_utf8(path: Path, encoding: str) -> bytes:
-    """The text of a file in another encoding."""
+def _text(path: Path, encoding: str) -> str:
+    """The text of a file."""
+    if _is_utf8(encoding):
+        _require_utf8(path, encoding)
     try:
-        return path.read_text(encoding=encoding).encode("utf-8")
+        return read_bytes(path).decode(encoding).removeprefix("\ufeff")
     except (LookupError, UnicodeDecodeError) as error:
         raise DataError(f"cannot read {path} as {encoding!r}: {error}") from None
 
@@ -113,7 +165,7 @@ def _require_utf8(path: Path, encoding: str) -> None:
     """Name the first byte that is not UTF-8, where a file should be: the reader names none."""
     if not _is_utf8(encoding):
         return
-    raw = path.read_bytes()
+    raw = read_bytes(path)
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:

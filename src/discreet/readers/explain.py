@@ -1,0 +1,95 @@
+"""What is wrong with a file, in words for its owner: the place, and what to do about it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from discreet.errors import DataError
+from discreet.readers.head import ending
+
+_MARKS = {"::": "'::'", ";": "';'", "\t": "a tab", "|": "'|'", ",": "','"}
+"""What may stand between fields, and how it is called."""
+_WHOLE = "check that it is whole"
+_REMEDIES = {
+    ".jsonl": f"{_WHOLE}, one object a line",
+    ".ndjson": f"{_WHOLE}, one object a line",
+    ".json": f"{_WHOLE}, one list of objects or one object a line",
+    ".parquet": f"{_WHOLE}, and that it is what its ending says",
+    ".pq": f"{_WHOLE}, and that it is what its ending says",
+    ".arrow": f"{_WHOLE}, and that it is what its ending says",
+    ".feather": f"{_WHOLE}, and that it is what its ending says",
+    ".ipc": f"{_WHOLE}, and that it is what its ending says",
+}
+
+
+@contextmanager
+def naming_errors(path: Path) -> Iterator[None]:
+    """While a table is read: what goes wrong becomes an error that names the file."""
+    try:
+        yield
+    except pl.exceptions.NoDataError:
+        raise DataError(f"{path} is empty: it needs a header and at least one row") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        kind = ending(path)
+        remedy = _REMEDIES.get(kind, f"{_WHOLE}, its delimiter, and its quotation marks")
+        raise DataError(
+            f"{path} is not a readable {kind or 'delimited'} table: "
+            f"{str(error).splitlines()[0]}; {remedy}"
+        ) from None
+    except DataError as error:
+        raise DataError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error}") from None
+
+
+def explained(error: DataError, path: Path, names: Sequence[str]) -> DataError:
+    """What is wrong with a table, and where its header shows another delimiter, only that."""
+    hint = delimiter_hint(names)
+    told = str(error).partition("; ")[0] if hint else str(error)
+    return DataError(f"{path}: {told}{hint}")
+
+
+def delimiter_hint(names: Sequence[str]) -> str:
+    """A word on the delimiter, where a table of one column hints at a wrong one.
+
+    >>> delimiter_hint(["user;item;rating"])
+    ". Its header seems to be separated by ';': say so with separator=';' (--separator ';')"
+    >>> delimiter_hint(["user", "item;rating"])
+    ''
+    """
+    if len(names) != 1:
+        return ""
+    for separator, name in _MARKS.items():
+        if separator in names[0]:
+            word = "tab" if separator == "\t" else f"'{separator}'"
+            return (
+                f". Its header seems to be separated by {name}: say so with "
+                f"separator={separator!r} (--separator {word})"
+            )
+    return ""
+
+
+def refuse_long_rows(path: Path, text: str, separator: str, names: Sequence[str]) -> None:
+    """An error for the first row with more fields than the header has; readers name none.
+
+    A header of one field that holds another delimiter is named instead.
+    """
+    if hint := delimiter_hint(names):
+        raise DataError(f"{path}: the header has one field, rows have more{hint}")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        for number, row in enumerate(rows):
+            if number and len(row) > len(names):
+                raise DataError(
+                    f"{path}: row {number} has {len(row)} fields and the header {len(names)}; "
+                    "mend the row, quote fields that hold the delimiter, or name another "
+                    "(separator=';', --separator ';')"
+                )
+    except csv.Error:  # whoever asked has a message of their own
+        return

@@ -1,0 +1,32 @@
+"""JSON: one object a line, or one list of objects; numbers and texts keep their types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from discreet.readers.base import Dialect, table_format
+from discreet.readers.head import read_bytes
+
+
+def read_json(path: Path, dialect: Dialect) -> pl.DataFrame:
+    """A file of objects as a frame; every row is looked at for what columns there are."""
+    del dialect
+    raw = read_bytes(path).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not raw:
+        raise pl.exceptions.NoDataError("no objects")
+    if raw.startswith(b"["):
+        return pl.read_json(raw, infer_schema_length=None)
+    return pl.read_ndjson(raw, infer_schema_length=None)
+
+
+def scan_json(path: Path, dialect: Dialect) -> pl.LazyFrame:
+    """One object a line, to be read piece by piece."""
+    del dialect
+    return pl.scan_ndjson(path, infer_schema_length=None)
+
+
+JSON_LINES = table_format(read_json, scan_json)
+JSON = table_format(read_json)
+"""A list must be read whole to be understood."""
