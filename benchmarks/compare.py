@@ -30,6 +30,7 @@ from common import RESULTS
 from discreet.evaluate.splits import one_fold
 from discreet.figure import canvas
 from discreet.readers import datasets
+from report import keep
 
 HERE = Path(__file__).parent
 PEERS = {
@@ -110,8 +111,8 @@ def to_target(found: dict[str, Any], target: float) -> tuple[float, str]:
     return seconds, f"{epochs} epoch{'s' * (epochs > 1)}, regularisation {regularisation:g}"
 
 
-def table(results: dict[str, dict[str, Any]], target: float) -> str:
-    """Times and how many times ours they are, as Markdown."""
+def table(results: dict[str, dict[str, Any]], target: float) -> tuple[list[str], list[list[str]]]:
+    """Times and how many times ours they are: columns and rows."""
     ours = results[OURS]
 
     def cell(value: float | None, own: float | None, times: float = 1e3) -> str:
@@ -120,26 +121,32 @@ def table(results: dict[str, dict[str, Any]], target: float) -> str:
         ratio = "" if own is None else f" ({value / own:.1f}x)"
         return f"{times * value:,.0f}{ratio}"
 
-    lines = [
-        "| library | epoch or sweep, ms | RMSE "
-        f"{target:g}: training, ms | how | from arrays: table and training, ms "
-        "| test pairs, ms | top 10 for all, ms | import, ms | peak memory, GiB |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
+    columns = [
+        "library", "epoch or sweep, ms", f"RMSE {target:g}: training, ms", "how",
+        "from arrays: table and training, ms", "test pairs, ms", "top 10 for all, ms",
+        "import, ms", "peak memory, GiB",
+    ]  # fmt: skip
+    rows = []
     own_target = to_target(ours, target)[0]
     for name, found in results.items():
         seconds, how = to_target(found, target)
         lists = cell(found.get("top_ten"), ours["top_ten"])
         if "listed" in found and found["listed"] < ours["listed"]:
             lists += f", from {found['listed']} people"
-        lines.append(
-            f"| {name} {found['version']} | {cell(found['epoch'], ours['epoch'])} "
-            f"| {cell(seconds, own_target)} | {how} "
-            f"| {cell(found['prepare'] + seconds, ours['prepare'] + own_target)} "
-            f"| {cell(found.get('score'), ours['score'])} | {lists} "
-            f"| {cell(found['import'], ours['import'])} | {found['peak_gib']:.2f} |"
+        rows.append(
+            [
+                f"{name} {found['version']}",
+                cell(found["epoch"], ours["epoch"]),
+                cell(seconds, own_target),
+                how,
+                cell(found["prepare"] + seconds, ours["prepare"] + own_target),
+                cell(found.get("score"), ours["score"]),
+                lists,
+                cell(found["import"], ours["import"]),
+                f"{found['peak_gib']:.2f}",
+            ]
         )
-    return "\n".join(lines)
+    return columns, rows
 
 
 def draw(results: dict[str, dict[str, Any]], target: float, title: str, path: Path) -> None:
@@ -210,12 +217,11 @@ def main() -> None:
             rounds[name].append(found)
     results = {name: least_of(found) for name, found in rounds.items()}
     title = f"{given.data}: {len(train):,} ratings, 20 factors, two threads"
-    text = f"{title}; {machine()}\n\n{table(results, given.target)}\n"
-    print(f"\n{text}")
-    (folder / f"{given.data}.md").write_text(text)
+    print(f"\n{title}; {machine()}\n")
+    keep(f"peers-{given.data}", *table(results, given.target))
     (folder / f"{given.data}.json").write_text(json.dumps(results, indent=1))
     draw(results, given.target, title, folder / f"{given.data}.png")
-    print(f"Written: {folder}/{given.data}.md, .json and .png")
+    print(f"Written: {folder}/{given.data}.json and .png")
 
 
 if __name__ == "__main__":

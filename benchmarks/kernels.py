@@ -23,6 +23,10 @@ from discreet.schemes.pmf.als import solve_side
 from discreet.schemes.pmf.gradient import GradientSteps
 from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.sgd import Blocks
+from report import keep
+
+Rows = list[list[str]]
+"""Of a table in the documents."""
 
 
 def gradient(data: Ratings, threads: int, dtype: Any, d: int) -> Callable[[], None]:
@@ -87,10 +91,12 @@ def peaks() -> float:
     return product
 
 
-def compare(name: str, data: Ratings, sizes: tuple[int, ...], repeats: int, peak: float) -> None:
+def compare(name: str, data: Ratings, sizes: tuple[int, ...], repeats: int, peak: float) -> Rows:
     rows = len(data.users) + len(data.items)
     print(f"{name}: {len(data):,} ratings; milliseconds (share of the matrix product's speed)")
+    found = []
     for d in sizes:
+        cells: dict[str, list[str]] = {}
         for threads in (1, 2):
             pair = 2 * len(data) * 4 * d
             squares = 2 * len(data) * d * (d + 1) + rows * d**3 / 3
@@ -102,13 +108,17 @@ def compare(name: str, data: Ratings, sizes: tuple[int, ...], repeats: int, peak
             ):
                 time = least(work(data, threads, np.float32, d), repeats, 1.0)
                 line += f"   {what} {1e3 * time:8.1f} ({flops / time / peak:4.0%})"
+                shown = f"{1e3 * time:,.1f} ({flops / time / peak:.0%})"
+                cells.setdefault(what, []).append(shown)
             print(line, flush=True)
+        found.append([f"{name}, d = {d}", *(cell for both in cells.values() for cell in both)])
+    return found
 
 
 def main() -> None:
     peak = peaks()
     name, data = million()
-    compare(name, data, (8, 20, 64, 128), 15, peak)
+    rows = compare(name, data, (8, 20, 64, 128), 15, peak)
     for threads in (1, 2):
         print(f"  one pass of the paper's steps, d=20, {threads} thread(s): "
               f"{1e3 * epoch(data, threads):.1f}")  # fmt: skip
@@ -124,7 +134,10 @@ def main() -> None:
     print(f"  levels by hash: {1e3 * least(lambda: spec.levels(data), 3):.0f}")
     fit = least(lambda: PDPPMF().fit(data, spec, seed=0), 1)
     print(f"  a whole PDP-PMF fit: {1e3 * fit:.0f}\n")
-    compare("synthetic", synthetic(20_000_000), (20, 64), 3, peak)
+    rows += compare("20 million made-up", synthetic(20_000_000), (20, 64), 3, peak)
+    works = ("gradient of U and V", "a pass of SGD", "a sweep of ALS")
+    columns = [column for work in works for column in (f"{work}, one thread", "two")]
+    keep("kernels", ["", *columns], rows)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import polars as pl
 from common import least_in_turns, synthetic
 from discreet.data.ratings import Ratings
 from discreet.readers import datasets, tables
+from report import keep
 
 
 def table() -> pl.DataFrame:
@@ -49,8 +50,12 @@ def without_our_parser(path: Path) -> Ratings:
         return tables.read_ratings(path)
 
 
-def compare(path: Path, order: str, count: int) -> None:
-    """One line about one file."""
+SHOWN = {".csv": "CSV", ".parquet": "Parquet"}
+ORDERS = {"random": "in random order", "by item": "item by item", "sorted": "in order"}
+
+
+def compare(path: Path, order: str, count: int) -> list[str]:
+    """One line about one file, and its row in the documents."""
     works = {"ours": tables.read_ratings, "reading": read, "table": by_polars}
     if path.suffix == ".csv":
         works["general"] = without_our_parser
@@ -65,6 +70,12 @@ def compare(path: Path, order: str, count: int) -> None:
         general = times["general"]
         line += f"; without our parser {general:.2f} s ({general / ours:.1f}x)"
     print(line, flush=True)
+    return [
+        f"{SHOWN[path.suffix]}, {ORDERS[order]}",
+        f"{ours:.2f} s",
+        f"{times['reading']:.2f} s ({ours / times['reading']:.1f}x)",
+        f"{times['table']:.2f} s",
+    ]
 
 
 def main() -> None:
@@ -74,12 +85,15 @@ def main() -> None:
         "by item": frame.sort("item", "user"),
         "sorted": frame.sort("user", "item"),
     }
+    found = []
     with tempfile.TemporaryDirectory() as folder:
         for suffix in ("csv", "parquet"):
             for order, rows in orders.items():
                 path = Path(folder) / f"{order}.{suffix}"
                 getattr(rows, f"write_{suffix}")(path)
-                compare(path, order, rows.height)
+                found.append(compare(path, order, rows.height))
+    columns = ["", "ours", "Polars reads the file alone (ours over it)"]
+    keep("reading", [*columns, "Polars makes the same table"], found)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""Reading, PMF, Tally and Chorus on 1 to 100 million made-up ratings: cost per rating, and memory.
+"""Reading, fits and lists on 1 to 100 million made-up ratings: cost per rating, and memory.
 
     python benchmarks/scale.py                 # 1, 10 and 100 million; needs 12 GB
     python benchmarks/scale.py 1 10            # millions of ratings
 
 Netflix-shaped: 200 ratings a person up to 480,000 people, 17,770 items; levels are a column, as in
 a real table. Each case runs in a process of its own. PMF is one sweep of ALS with 20 factors.
-Chorus has a given number of factors, so that every size does the same work per rating, and runs
-with a seed; the exact noise of a real release comes on top, depends on the items alone, and is
-measured once.
+Chorus has a given number of factors, so that every size does the same work per rating. Tally and
+Chorus are fitted with a seed, and for real, with noise from the operating system. Lists are of ten
+items for the first 20,000 people at most, from a release of Tally.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,9 +29,16 @@ from discreet.readers.tables import read_ratings
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.pmf.als import alternate, spectral_start
 from discreet.schemes.tally import Tally
+from report import keep
 
-WORK = ("reading Parquet", "PMF, a sweep", "Tally", "Chorus")
-EXACT = "Chorus, exact noise"
+REAL = ", drawn for real"
+LISTS = "lists"
+WORK = (
+    "reading Parquet", "PMF, a sweep", "Tally, seeded", f"Tally{REAL}", "Chorus, seeded",
+    f"Chorus{REAL}", LISTS,
+)  # fmt: skip
+LISTED = 20_000
+"""People with lists, at most."""
 REPEATS = 2, 10.0
 """At least so many, for at least so many seconds."""
 
@@ -71,15 +79,28 @@ def measure(work: str, count: int, folder: Path) -> None:
                     progress=lambda *_: None,
                 )  # fmt: skip
         else:
-            scheme = Tally() if work == "Tally" else Chorus(delta=0.1 / count, factors=8)
-            seed = None if work == EXACT else 0
+            scheme = Chorus(delta=0.1 / count, factors=8) if "Chorus" in work else Tally()
+            seed = None if work.endswith(REAL) else 0
 
-            def fit() -> None:
-                scheme.fit(data, spec, seed=seed)
+            def fit() -> Any:
+                return scheme.fit(data, spec, seed=seed)
+
+            if work == LISTS:
+                model, people = fit(), data.users.values[:LISTED]
+
+                def fit() -> Any:
+                    return model.recommend(people, n=10)
 
         forget_peak()
         took = least(fit, *REPEATS)  # after a first one, which sorts the table
     print(f"{took} {resident(peak=True)}")
+
+
+def shown(work: str, count: int, took: float) -> str:
+    if work == LISTS:
+        people = min(LISTED, count // 200)
+        return f"{took:.2f} s, {1e3 * took / people:.2f} ms a person"
+    return f"{took:.2f} s, {1e9 * took / count:.0f} ns a rating"
 
 
 def draw(results: dict[str, list[tuple[int, float]]], path: Path) -> None:
@@ -104,22 +125,25 @@ def main() -> None:
         return
     counts = [10**6 * int(m) for m in sys.argv[1:] or ("1", "10", "100")]
     results: dict[str, list[tuple[int, float]]] = {}
+    cells: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        for work, sizes in (dict.fromkeys(WORK, counts) | {EXACT: counts[:1]}).items():
-            for count in sizes:
+        for work in WORK:
+            for count in counts:
                 done = subprocess.run(
                     [sys.executable, __file__, work, str(count), folder],
                     check=True, capture_output=True, text=True,
                 )  # fmt: skip
                 took, peak = map(float, done.stdout.split())
                 results.setdefault(work, []).append((count, took))
+                cells.setdefault(work, []).append(shown(work, count, took))
                 print(
-                    f"{work:20} {count:>11,} ratings: {took:8.2f} s, {1e9 * took / count:6.0f} ns "
-                    f"a rating, peak memory {peak:5.2f} GiB",
-                    flush=True,
+                    f"{work:24} {count:>11,} ratings: {cells[work][-1]}, {peak:.2f} GiB", flush=True
                 )
-    [(_, exact)] = results.pop(EXACT)
-    print(f"exact noise adds {exact - results['Chorus'][0][1]:.1f} s, however many the ratings")
+            cells[work].append(f"{peak:.2f} GiB")
+    sizes = [f"{count // 10**6} million" for count in counts]
+    columns = ["", *sizes, f"peak memory at {sizes[-1]}"]
+    keep("scale", columns, [[work, *row] for work, row in cells.items()])
+    del results[LISTS]
     RESULTS.mkdir(exist_ok=True)
     draw(results, RESULTS / "scale.png")
     for work, points in results.items():

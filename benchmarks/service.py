@@ -1,9 +1,17 @@
-"""The service under load, and under kill -9: real processes on loopback, bounded.
+"""The service under load, under attack and under kill -9: real processes on loopback, bounded.
 
 python benchmarks/service.py load     10,000 people, 2,000 items: recommendations a second and p99,
                                       alone, and with writes and publications beside; lost writes
+python benchmarks/service.py cost     processor time of a recommendation, of which the model's own
+python benchmarks/service.py writes   ratings a second over 16, 32 and 64 connections: refused, lost
+python benchmarks/service.py attack   a victim's recommendations, idle and beside who asks for the
+                                      dearest things as often as the limits let one address
 python benchmarks/service.py kills    kill -9 under write load, 20 times: every rating that was
                                       acknowledged is there, and every release's spends
+
+Each runs on SQLite and then on a PostgreSQL of its own (--on sqlite, --on postgresql for one of
+them, --database URL for yours), with as many processes as --workers says: `load --workers 1,2,4`
+runs once with each.
 """
 
 from __future__ import annotations
@@ -11,163 +19,21 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import sqlalchemy as sa
 
-from discreet.data.items import Items
-from discreet.data.ratings import Ratings
-from discreet.database import ledger, people, schema
-from discreet.database.connection import Database
-from discreet.database.declaration import Declaration, establish
-from discreet.operate.imports import add_items, add_ratings
-from discreet.operate.releases import publish
+from discreet.database import ledger, schema, tastes
 from discreet.release.release import Release
-
-PORT = 8765
-ADDRESS = ("127.0.0.1", PORT)
-
-
-def made_up(people_count: int, items: int, each: int) -> tuple[Items, Ratings]:
-    """People who rate popular items more often; nothing is real."""
-    rng = np.random.default_rng(0)
-    popularity = rng.exponential(size=items)
-    keys = np.log(popularity) + rng.gumbel(size=(people_count, items))
-    chosen = np.argpartition(-keys, each, axis=1)[:, :each]
-    user = np.repeat(np.arange(people_count), each)
-    item = chosen.ravel()
-    taste, quality = rng.normal(0, 0.6, people_count), rng.normal(0, 0.6, items)
-    value = np.clip(
-        np.rint(3.4 + taste[user] + quality[item] + rng.normal(0, 0.8, len(user))), 1, 5
-    )
-    names = np.array([f"item-{k:05}" for k in range(items)])
-    frame = pl.DataFrame(
-        {
-            "user": [f"person-{k:05}" for k in user], "item": names[item], "rating": value,
-            "epsilon": rng.choice([0.1, 0.3, 1.0], len(user)),
-        }
-    )  # fmt: skip
-    table = pl.DataFrame({"item": names, "title": [f"Item number {k}" for k in range(items)]})
-    return Items.from_frame(table), Ratings.from_frame(frame)
-
-
-@dataclass
-class Setting:
-    """A database with people, and their tokens."""
-
-    database: Database
-    declared: Declaration
-    tokens: dict[str, str] = field(default_factory=dict)
-    operator: str = ""
-
-    @classmethod
-    def make(cls, url: str, people_count: int, items: int, each: int) -> Setting:
-        database = Database(url)
-        setting = cls(database, establish(database))
-        catalogue, ratings = made_up(people_count, items, each)
-        add_items(database, catalogue)
-        add_ratings(database, setting.declared, ratings)
-        with database.writing() as connection:
-            for person in ratings.users.values:
-                setting.tokens[person] = people.issue(connection, people.Role.PERSON, person)
-            setting.operator = people.issue(connection, people.Role.OPERATOR)
-        publish(database, setting.declared)
-        return setting
-
-
-class Service:
-    """`discreet serve` as a process of its own."""
-
-    def __init__(self, setting: Setting, log: Path) -> None:
-        self.setting, self.log = setting, log
-        self.start()
-
-    def start(self) -> None:
-        url = self.setting.database.url.render_as_string(hide_password=False)
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "discreet", "serve", "--port", str(PORT)],
-                env={**os.environ, "DISCREET_DATABASE": url}, stderr=log,
-            )  # fmt: skip
-        for _ in range(600):
-            try:
-                if asyncio.run(ask_once("GET", "/healthz", ""))[0] == 200:
-                    return
-            except OSError:
-                time.sleep(0.05)
-        raise SystemExit("the service did not start: " + self.log.read_text()[-500:])
-
-    def kill(self) -> None:
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(60)
-
-
-class Connection:
-    """One connection that is kept open: requests one after another."""
-
-    async def open(self) -> Connection:
-        self.reader, self.writer = await asyncio.open_connection(*ADDRESS)
-        return self
-
-    async def ask(self, method: str, path: str, token: str, body: bytes = b"") -> tuple[int, bytes]:
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        self.writer.write(head.encode() + body)
-        answer = await self.reader.readuntil(b"\r\n\r\n")
-        status = int(answer[9:12])
-        lines = answer.lower().split(b"\r\n")
-        length = next((int(x[15:]) for x in lines if x.startswith(b"content-length:")), 0)
-        return status, await self.reader.readexactly(length)
-
-    def close(self) -> None:
-        self.writer.close()
-
-
-async def ask_once(method: str, path: str, token: str) -> tuple[int, bytes]:
-    connection = await Connection().open()
-    try:
-        return await connection.ask(method, path, token)
-    finally:
-        connection.close()
-
-
-@dataclass
-class Seen:
-    """What the load saw."""
-
-    reads: list[float] = field(default_factory=list)
-    writes: list[float] = field(default_factory=list)
-    errors: list[int] = field(default_factory=list)
-    acknowledged: dict[tuple[str, str], float] = field(default_factory=dict)
-    unanswered: dict[tuple[str, str], float] = field(default_factory=dict)
-    """Sent after that, and not answered: they may be there or not."""
-
-    def line(self, name: str, seconds: float) -> dict[str, Any]:
-        row: dict[str, Any] = {"what": name, "errors": len(self.errors)}
-        for kind, times in (("recommendations", self.reads), ("writes", self.writes)):
-            if times:
-                p50, p99 = np.percentile(times, [50, 99]) * 1000
-                row[f"{kind}/s"] = round(len(times) / seconds)
-                row[f"{kind} p50 ms"], row[f"{kind} p99 ms"] = round(p50, 1), round(p99, 1)
-                row[f"{kind} max ms"] = round(max(times) * 1000)
-        return row
+from discreet.service.public_cache import Model
+from postgresql import postgresql
+from report import keep
+from serving import Connection, Seen, Service, Setting, ask_once, free_port
 
 
 async def load(
@@ -238,11 +104,15 @@ def show(row: dict[str, Any]) -> None:
     print("  ".join(f"{name}: {value}" for name, value in row.items()), flush=True)
 
 
-def run_load(folder: Path, words: argparse.Namespace) -> None:
-    url = words.database or str(folder / "load.db")
+def run_load(url: str, folder: Path, words: argparse.Namespace) -> None:
     setting = Setting.make(url, 10_000, 2_000, 60)
-    print(f"{setting.database!r}: 10,000 people, 2,000 items, 600,000 ratings", flush=True)
-    service = Service(setting, folder / "service.log")
+    print("10,000 people, 2,000 items, 600,000 ratings", flush=True)
+    for workers in words.workers:
+        load_with(setting, folder, words, workers)
+
+
+def load_with(setting: Setting, folder: Path, words: argparse.Namespace, workers: int) -> None:
+    service = Service(setting, folder / "service.log", "--workers", str(workers))
 
     async def both(seen: Seen) -> int:
         _, made = await asyncio.gather(
@@ -252,19 +122,133 @@ def run_load(folder: Path, words: argparse.Namespace) -> None:
         return int(made)
 
     asyncio.run(load(setting, Seen(), 3, words.clients, 0, 0))  # warm
-    alone, beside = Seen(), Seen()
+    alone, beside, before = Seen(), Seen(), service.cpu_seconds()
     asyncio.run(load(setting, alone, words.seconds, words.clients, 0, 1))
-    show(alone.line("recommendations alone", words.seconds))
+    each = (service.cpu_seconds() - before) / max(len(alone.reads), 1) * 1000
+    row = {"workers": workers, **alone.line("recommendations alone", words.seconds)}
+    show({**row, "CPU ms each": round(each, 2)})
     made = asyncio.run(both(beside))
-    show(beside.line(f"5% writes, {made} releases published beside", words.seconds))
+    row = beside.line(f"5% writes, {made} releases published beside", words.seconds)
+    counts = {"acknowledged": len(beside.acknowledged), "lost": lost(setting, beside)}
+    show({"workers": workers, **row, **counts})
     service.stop()
-    print(f"{len(beside.acknowledged)} ratings acknowledged, lost: {lost(setting, beside)}")
 
 
-def run_kills(folder: Path, words: argparse.Namespace) -> None:
-    url = words.database or str(folder / "kills.db")
+def own_cost(setting: Setting, chance: random.Random, asked: int = 500) -> float:
+    """Milliseconds of processor time that the model takes for a list, in this process."""
+    with setting.database.reading() as connection:
+        entry = ledger.entries(connection)[-1]
+        model = Model(entry, Release.from_files(ledger.files(connection, entry.number)))
+        people = chance.sample(list(setting.tokens), asked)
+        mine = [tastes.for_lists(connection, person)[0] for person in people]
+    model.prepare()
+    began = time.process_time()
+    for own in mine:
+        model.recommend(own, 10)
+    return (time.process_time() - began) / asked * 1000
+
+
+def run_cost(url: str, folder: Path, words: argparse.Namespace) -> None:
+    """In turns, so that others on the machine slow down both; the least of each."""
+    setting = Setting.make(url, 10_000, 2_000, 60)
+    service = Service(setting, folder / "service.log", "--workers", str(words.workers[0]))
+    asyncio.run(load(setting, Seen(), 2, words.clients, 0, 0))  # warm
+    whole, own = [], []
+    for turn in range(8):
+        seen, before = Seen(), service.cpu_seconds()
+        asyncio.run(load(setting, seen, words.seconds / 8, words.clients, 0, 1 + turn))
+        whole.append((service.cpu_seconds() - before) / len(seen.reads) * 1000)
+        own.append(own_cost(setting, random.Random(turn)))
+    service.stop()
+    row = [f"{took:.2f} ms" for took in (min(whole), min(own), min(whole) - min(own))]
+    columns = ["", "processor time", "the model's own", "beside it"]
+    keep("service", columns, [["ten recommendations, 2,000 items", *row]])
+
+
+def run_writes(url: str, folder: Path, words: argparse.Namespace) -> None:
+    setting = Setting.make(url, 10_000, 2_000, 20)
+    for workers in words.workers:
+        write_with(setting, folder, words, workers)
+
+
+def write_with(setting: Setting, folder: Path, words: argparse.Namespace, workers: int) -> None:
+    service = Service(setting, folder / "service.log", "--workers", str(workers))
+    asyncio.run(load(setting, Seen(), 3, 16, 1, 0))  # warm
+    for clients in (16, 32, 64):
+        seen, before = Seen(), service.cpu_seconds()
+        asyncio.run(load(setting, seen, words.seconds, clients, 1, clients))
+        each = (service.cpu_seconds() - before) / max(len(seen.writes), 1) * 1000
+        row = {"workers": workers, **seen.line(f"{clients} connections write", words.seconds)}
+        row |= {"CPU ms each": round(each, 2), "refused": len(seen.errors)}
+        show({**row, "lost": lost(setting, seen)})
+    service.stop()
+
+
+ATTACKS: dict[str, tuple[str, str, bytes]] = {
+    "a release's zip": ("GET", "/api/releases/1/model", b""),
+    "search for one letter": ("POST", "/api/catalogue/search", b'{"words": "e", "limit": 100}'),
+    "one's disclosures": ("GET", "/api/me/disclosures", b""),
+}
+
+
+async def victim(setting: Setting, seconds: float) -> list[float]:
+    """Ten recommendations a second, as somebody who looks around; how long each takes."""
+    connection, taken = await Connection().open(), []
+    token, end = next(iter(setting.tokens.values())), time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        began = time.perf_counter()
+        status, _ = await connection.ask("GET", "/api/me/recommendations?n=10", token)
+        assert status == 200
+        taken.append(time.perf_counter() - began)
+        await asyncio.sleep(0.1)
+    connection.close()
+    return taken
+
+
+async def attacker(
+    what: tuple[str, str, bytes], token: str, end: float, answered: list[int]
+) -> None:
+    method, path, body = what
+    connection = await Connection().open("127.0.0.2")
+    while time.perf_counter() < end:
+        status, _ = await connection.ask(method, path, token, body)
+        answered.append(status)
+        if status == 429:
+            await asyncio.sleep(0.01)
+    connection.close()
+
+
+def run_attack(url: str, folder: Path, words: argparse.Namespace) -> None:
+    setting = Setting.make(url, 2_000, 17_770, 50)
+    # With the limits that a service has by default: they are what holds an attacker back.
+    workers = ("--workers", str(words.workers[0]))
+    service = Service(setting, folder / "service.log", *workers, limits=())
+    fresh = list(setting.tokens.values())[1:19]
+
+    async def attacked(what: tuple[str, str, bytes] | None, count: int) -> tuple[Any, list[int]]:
+        end, answered = time.perf_counter() + words.seconds, []
+        tokens = fresh if what == ATTACKS["one's disclosures"] else [""] * count
+        jobs = [attacker(what, token, end, answered) for token in tokens if what is not None]
+        taken, *_ = await asyncio.gather(victim(setting, words.seconds), *jobs)
+        return np.percentile(taken, [50, 99]) * 1000, answered
+
+    asyncio.run(attacked(None, 0))  # warm
+    for name, what in (("idle", None), *ATTACKS.items(), ("idle again", None)):
+        (p50, p99), answered = asyncio.run(attacked(what, 16))
+        refused = sum(status == 429 for status in answered)
+        show(
+            {
+                "beside": name, "victim p50 ms": round(p50, 1), "p99 ms": round(p99, 1),
+                "attacker's answers/s": round((len(answered) - refused) / words.seconds),
+                "refused/s": round(refused / words.seconds),
+            }
+        )  # fmt: skip
+    service.stop()
+
+
+def run_kills(url: str, folder: Path, words: argparse.Namespace) -> None:
     setting = Setting.make(url, 500, 300, 40)
-    service = Service(setting, folder / "service.log")
+    service = Service(setting, folder / "service.log", "--workers", str(words.workers[0]))
     chance, seen = random.Random(7), Seen()
 
     async def until_killed(after: float, round_: int) -> None:
@@ -299,16 +283,41 @@ def run_kills(folder: Path, words: argparse.Namespace) -> None:
     service.stop()
 
 
+COMMANDS = {
+    "load": run_load,
+    "cost": run_cost,
+    "writes": run_writes,
+    "attack": run_attack,
+    "kills": run_kills,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("what", choices=["load", "kills"])
-    parser.add_argument("--database", help="a PostgreSQL URL; SQLite by default")
+    parser.add_argument("what", choices=list(COMMANDS))
+    parser.add_argument("--on", choices=["sqlite", "postgresql"], help="one kind alone")
+    parser.add_argument("--database", help="one of your own: a PostgreSQL URL, or a path")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--workers", type=counts, default=[2], help="2, or several: 1,2,4")
     words = parser.parse_args()
+    run = COMMANDS[words.what]
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as folder:
-        {"load": run_load, "kills": run_kills}[words.what](Path(folder), words)
+        if words.database is not None:
+            run(words.database, Path(folder), words)
+            return
+        if words.on in (None, "sqlite"):
+            print("== SQLite", flush=True)
+            run(str(Path(folder) / f"{words.what}.db"), Path(folder), words)
+        if words.on in (None, "postgresql"):
+            print("== PostgreSQL", flush=True)
+            with postgresql(free_port()) as url:
+                run(url, Path(folder), words)
+
+
+def counts(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
     python benchmarks/spark.py loss            # an executor is killed in the middle
 
 Needs the extra `spark` and Java. Every case runs in a process of its own; what Spark sent is read
-from its event log; memory is that of the process and all its children.
+from its event log; memory and processor time are those of the process and all its children. On a
+machine with other work, processor time tells more than the clock.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,8 @@ from common import synthetic
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
 from discreet.readers.tables import read_ratings
+from discreet.release.release import Release
+from report import keep
 
 SPEC = dc.PrivacySpec.column()
 
@@ -80,10 +84,22 @@ def memory() -> float:
     return total * os.sysconf("SC_PAGE_SIZE") / 2**30
 
 
+def processor() -> float:
+    """Processor time of the family, and of its children that have ended, in seconds."""
+    ticks = 0
+    for pid in family():
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        ticks += sum(int(field) for field in fields[11:15])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
 def watched() -> Iterator[dict[str, float]]:
-    """Seconds and the peak of memory of what happens within."""
-    found = {"seconds": 0.0, "peak": 0.0}
+    """Seconds, seconds of processors and the peak of memory of what happens within."""
+    found = {"seconds": 0.0, "processor": 0.0, "peak": 0.0}
     done = threading.Event()
 
     def watch() -> None:
@@ -92,11 +108,12 @@ def watched() -> Iterator[dict[str, float]]:
 
     thread = threading.Thread(target=watch)
     thread.start()
-    began = time.perf_counter()
+    began, used = time.perf_counter(), processor()
     try:
         yield found
     finally:
         found["seconds"] = time.perf_counter() - began
+        found["processor"] = processor() - used
         done.set()
         thread.join()
 
@@ -154,25 +171,34 @@ def show_skewed() -> None:
 
 
 def cost_of(engine: str, scheme: str, path: Path) -> None:
+    """After a fit of a small table, which compiles whatever has to be: kernels, or Spark's code."""
     chosen = dc.Tally() if scheme == "Tally" else dc.Chorus(delta=1e-9, factors=8)
     warm = synthetic(200_000)
     chosen.fit(warm, SPEC, seed=0)
     if engine == "spark":
+        small = path.with_name("small.parquet")
+        warm.to_frame().write_parquet(small)
         with session(path.parent) as opened:
-            opened.range(1000).count()
+
+            def fit(place: Path) -> Release:
+                table = ds.read_ratings(opened, str(place), unique_pairs=True)
+                return ds.fit(chosen, table, SPEC, seed=0)
+
+            fit(small)
             with watched() as found:
-                table = ds.read_ratings(opened, str(path), unique_pairs=True)
-                ds.fit(chosen, table, SPEC, seed=0)
+                made = fit(path)
     elif engine == "stream":
         with watched() as found, open_stream(path) as stream:
-            fit_release(chosen, stream, SPEC, seed=0)
+            made = fit_release(chosen, stream, SPEC, seed=0)
     else:
         with watched() as found:
-            chosen.fit(read_ratings(path), SPEC, seed=0)
-    print(json.dumps(found))
+            made = chosen.fit(read_ratings(path), SPEC, seed=0).release
+    released = made.item_factors.tobytes() + made.item_effects.tobytes()
+    print(json.dumps(found | {"released": sha256(released).hexdigest()}))
 
 
 def show_cost(millions: list[int]) -> None:
+    rows = []
     for count in [10**6 * m for m in millions]:
         with tempfile.TemporaryDirectory() as name:
             path = Path(name) / "ratings.parquet"
@@ -182,15 +208,29 @@ def show_cost(millions: list[int]) -> None:
             )
             subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parent)
             for scheme in ("Tally", "Chorus"):
-                row = []
-                for engine in ("local", "stream", "spark"):
-                    done = subprocess.run(
-                        [sys.executable, __file__, "one", engine, scheme, path],
-                        capture_output=True, text=True, check=True,
-                    )  # fmt: skip
-                    found = json.loads(done.stdout.splitlines()[-1])
-                    row.append(f"{engine} {found['seconds']:6.1f} s, {found['peak']:5.2f} GiB")
-                print(f"{scheme:6} of {count:>11,} ratings: {'; '.join(row)}", flush=True)
+                rows.append([f"{scheme}, {count // 10**6} million", *costs(scheme, path)])
+                print(*rows[-1], sep="; ", flush=True)
+    columns = ["", "local", "stream", "Spark, `local[2]`", "Spark over local"]
+    keep("spark", columns, rows)
+
+
+def costs(scheme: str, path: Path) -> list[str]:
+    """What every engine takes for one table; the same release, or this ends here."""
+    found = {}
+    for engine in ("local", "stream", "spark"):
+        done = subprocess.run(
+            [sys.executable, __file__, "one", engine, scheme, path],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True,
+        )  # fmt: skip
+        found[engine] = json.loads(done.stdout.splitlines()[-1])
+    if len({each["released"] for each in found.values()}) > 1:
+        raise SystemExit(f"engines released different numbers: {scheme}, {path}")
+    cells = [
+        f"{each['seconds']:.1f} s ({each['processor']:.1f} of processors), {each['peak']:.1f} GiB"
+        for each in found.values()
+    ]
+    ratios = (found["spark"][what] / found["local"][what] for what in ("seconds", "processor"))
+    return [*cells, "{:.1f} ({:.1f} of processors)".format(*ratios)]
 
 
 def show_loss() -> None:
