@@ -7,8 +7,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import httpx2 as httpx
@@ -31,7 +33,7 @@ class Served:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "discreet", *words], stderr=log, stdout=log,
-                env={**os.environ, "OMP_NUM_THREADS": "1"},
+                env={**os.environ, "OMP_NUM_THREADS": "1"}, start_new_session=True,
             )  # fmt: skip
         self._wait()
 
@@ -52,8 +54,20 @@ class Served:
         return str(found[-1])
 
     def kill(self) -> None:
-        self.process.kill()
+        """All its processes, with nothing that they could still do."""
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(20)
+
+    def workers(self) -> list[int]:
+        """The processes that answer."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                fields = place.read_text().rpartition(")")[2].split()
+                words = place.with_name("cmdline").read_bytes()
+                if int(fields[1]) == self.process.pid and b"spawn_main" in words:
+                    found.append(int(place.parent.name))
+        return found
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
@@ -68,3 +82,29 @@ def serving(folder: Path, *words: str) -> Iterator[Served]:
     finally:
         if served.process.poll() is None:
             served.kill()
+
+
+@contextmanager
+def doomed(work: Callable[..., None], *arguments: object) -> Iterator[None]:
+    """Work that never ends, in a process that gets kill -9 where the block ends.
+
+    The block begins when the work says so, by `Connection.send`. Processes are forked from one that
+    has imported everything, so that a dozen of them cost little more than one.
+    """
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["tests.conftest", "discreet.publishing.publish"])
+    ours, theirs = context.Pipe()
+    process = context.Process(target=work, args=(theirs, *arguments))
+    process.start()
+    theirs.close()
+    try:
+        ours.recv()
+        yield
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+Ready = Connection
+"""By which doomed work says that it has begun."""

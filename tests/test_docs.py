@@ -36,6 +36,28 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+def test_no_command_of_a_tutorial_can_fail_unnoticed() -> None:
+    """After `!` a notebook goes on whatever happens; a cell of `%%bash` stops it."""
+    for page in (ROOT / "docs/tutorials").glob("*.md"):
+        cells = re.findall(r"```\{code-cell\}\n(.*?)```", page.read_text(), re.DOTALL)
+        assert not [c for c in cells if re.search(r"^\s*!", c, re.MULTILINE)], page.name
+
+
+def test_every_page_has_its_place_on_the_site() -> None:
+    """`make docs` would warn; this tells whoever adds a page without building the site."""
+    docs = ROOT / "docs"
+    placed = {
+        docs / "index.md",
+        *(docs / "proofs").glob("*.md"),
+    }  # proofs are placed by their table
+    for page in docs.rglob("*.md"):
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.DOTALL):
+            names = [line for line in tree.split() if not line.startswith(":")]
+            placed |= {(page.parent / f"{name}.md").resolve() for name in names}
+    missing = {page for page in docs.rglob("*.md") if page.resolve() not in placed}
+    assert not missing, f"add them to a toctree, such as that of docs/howto/index.md: {missing}"
+
+
 def test_the_rooms_on_the_page_are_the_packages_there_are() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     rooms = re.findall(r"^\| `(\w+)` \|.*\(src/discreet/(\w+)/\w+\.py\) \|$", text, re.MULTILINE)

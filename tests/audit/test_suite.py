@@ -178,8 +178,10 @@ def test_several_publications_are_audited_together(small: Ratings, tmp_path: Pat
     assert games[-1].claimed == 1.0
     runs = games[0].play
     assert isinstance(runs, chorus.ChorusRuns)
-    assert runs.scheme.threshold == pytest.approx(0.5 / 3)
-    assert runs.scheme.delta == pytest.approx(1e-4 / 3)
+    # All three publications together spend one lifetime: nothing is divided by hand.
+    assert (runs.times, runs.scheme.publications) == (3, 3)
+    assert (runs.scheme.threshold, runs.scheme.delta) == (0.5, 1e-4)
+    assert games[1].control
 
 
 def test_a_curve_s_point_that_can_be_seen_is_the_same_claim() -> None:

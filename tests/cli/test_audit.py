@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from discreet.data.ratings import Ratings
 from discreet.privacy.spec import PrivacySpec
 from discreet.schemes.tally import Tally
 from tests.audit.test_setting import even_table
-from tests.cli.test_cli import ok, refused
+from tests.cli.running import COMMAND, ok, refused
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def test_a_release_is_audited_by_what_its_certificate_names(release: Path, tmp_p
 def test_an_interrupted_audit_leaves_what_it_found(tmp_path: Path) -> None:
     rows = tmp_path / "audit.json"
     process = subprocess.Popen(
-        [sys.executable, "-c", "from discreet.cli import main; main()", "audit", "--json", rows],
+        [*COMMAND, "audit", "--json", rows],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"COLUMNS": "120", "NO_COLOR": "1"},
     )  # fmt: skip

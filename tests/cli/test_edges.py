@@ -8,7 +8,7 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.release.release import Release
-from tests.cli.test_cli import ok, refused, run
+from tests.cli.running import ok, refused, run
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from discreet.data.ratings import Ratings
 from discreet.release.release import Release
-from tests.cli.test_cli import ok, refused
+from tests.cli.running import ok, refused
 
 
 @pytest.fixture

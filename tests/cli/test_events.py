@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import httpx2 as httpx
 import polars as pl
 import pytest
 
 from discreet.release.release import Release
-from tests.cli.test_cli import run
+from tests.cli.running import run
+from tests.processes import serving
 
 PLAYS = "user_id,item,hours\nann,1,5\nann,2,1\nbob,1,40\nbob,1,3\n"
 ITEMS = "item,title\n1,One\n2,Two\n3,Three\n"
@@ -99,6 +101,6 @@ def test_an_operator_publishes_events_from_a_database(tables: Path) -> None:
     release = Release.load(tables / "release")
     assert release.events
     assert release.certificate.status == "proven"
-    served = run("serve", *at, "--port", "0", cwd=tables)
-    assert served.returncode == 1
-    assert "holds events" in served.stderr
+    with serving(tables, "--database", str(tables / "plays.db")) as served:
+        found = httpx.get(f"{served.address}/api/declaration").json()
+        assert (found["events"], found["scale"]) == (True, [0.0, 1.0])

@@ -1,4 +1,4 @@
-"""discreet reproduce, sweep and data reduce as a person uses them."""
+"""discreet reproduce, sweep, plan and data reduce as a person uses them."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from discreet.data.ratings import Ratings
-from tests.cli.test_cli import ok, refused
+from tests.cli.running import ok, refused, run
 
 
 @pytest.fixture
@@ -117,3 +117,47 @@ def test_netflix_is_reduced_to_some_people(tmp_path: Path) -> None:
     assert frame.equals(pl.read_parquet(two))
     assert not frame.equals(pl.read_parquet(other))
     assert "there are only 40" in refused("data", "reduce", raw, "--users", "99", "--out", one)
+
+
+PLAN = ("--declare", "1,2", "--times", "2", "--first", "5000", "--arriving", "500")
+
+
+def test_a_plan_is_played_on_the_club_and_advises_a_number(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    out, figure = tmp_path / "plan.csv", tmp_path / "plan.svg"
+    shown = ok("plan", *PLAN, "--out", out, "--figure", figure)
+    assert "as played on club" in shown
+    assert "Declare --publications" in shown
+    assert "5,500" in shown
+    assert pl.read_csv(out).shape == (4, 4)
+    assert figure.read_text().lstrip().startswith("<?xml")
+
+
+def test_a_plan_looks_at_secret_ratings_only_if_it_is_told_to(table: Path) -> None:
+    told = refused("plan", table)
+    assert "is no public data set" in told
+    assert "--on-secret-ratings" in told
+    words = ("--declare", "2", "--times", "1", "--quiet")
+    done = run("plan", table, *words, "--on-secret-ratings")
+    assert done.returncode == 0
+    assert "computed from the ratings themselves" in done.stderr.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--declare", "often"), "--declare must be whole numbers"),
+        (("--declare", "0"), "publications must be"),
+        (("--first", "999999"), "the table has"),
+        (("--privacy", "uniform:-1"), "-1"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(words: tuple[str, ...], told: str) -> None:
+    assert told in refused("plan", *words)
+
+
+def test_a_figure_that_cannot_be_drawn_is_refused_before_any_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("discreet.cli.extras.missing", lambda _: ["matplotlib"])
+    assert "--figure needs matplotlib" in refused("plan", "--figure", "plan.svg")

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.data.features import encode
 from discreet.readers.datasets import load_items
-from tests.cli.test_cli import ok, refused
+from tests.cli.running import ok, refused
 
 PAGE = Path(__file__).parents[2] / "docs/item-tables.md"
 

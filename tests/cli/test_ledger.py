@@ -1,8 +1,6 @@
 """discreet ledger: what is declared about a ledger's file."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,13 +8,8 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError
 from discreet.publishing.file_ledger import FileLedger
+from tests.cli.running import run
 from tests.publishing.ledgers import put
-
-
-def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "discreet", *words], text=True, capture_output=True, check=False
-    )
 
 
 def test_a_restored_or_moved_ledger_is_declared_from_the_command_line(

@@ -10,7 +10,7 @@ import pytest
 from discreet.cli.parse import item_filter
 from discreet.errors import ParameterError
 from discreet.release.release import Release
-from tests.cli.test_cli import ok, refused
+from tests.cli.running import ok, refused
 from tests.release.handmade import genres_of, handmade
 
 COUNT = 40

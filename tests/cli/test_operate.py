@@ -1,22 +1,20 @@
 """discreet operate: the operator's commands on a database."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
+from tests.cli import running
 
 
 def run(url: str, *words: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "discreet", "operate", *words], text=True, input=given,
-        capture_output=True, env={**os.environ, "DISCREET_DATABASE": url}, check=False,
-    )  # fmt: skip
+    if given:  # a secret that is typed is asked for at a terminal, which tests do not have
+        return running.run_apart("operate", *words, given=given, DISCREET_DATABASE=url)
+    return running.run("operate", *words, DISCREET_DATABASE=url)
 
 
 @pytest.fixture
@@ -25,6 +23,25 @@ def url(tmp_path: Path) -> str:
     establish(database)
     database.close()
     return str(tmp_path / "club.db")
+
+
+def test_a_table_can_be_looked_at_and_nothing_is_imported(url: str, tmp_path: Path) -> None:
+    items, ratings = tmp_path / "items.csv", tmp_path / "ratings.csv"
+    items.write_text("item,title,year,genres\n1,One,1990,Drama|War\n2,Two,1991,War\n")
+    looked = json.loads(run(url, "items", str(items), "--look", "--json").stdout)
+    assert (looked["rows"], looked["new"]) == (2, 2)
+    assert looked["first"][0] == {
+        "item": "1", "title": "One", "year": 1990, "genres": ["Drama", "War"]
+    }  # fmt: skip
+    ratings.write_text("user,item,rating\nann,1,5\n")
+    unknown = run(url, "ratings", str(ratings), "--look")
+    assert "import the item table first" in unknown.stderr  # as an import would say
+    run(url, "items", str(items))
+    assert json.loads(run(url, "items", str(items), "--look", "--json").stdout)["new"] == 0
+    seen = run(url, "ratings", str(ratings), "--look").stdout
+    assert seen.startswith("1 ratings of 1 items by 1 people.")
+    assert "title One" in seen
+    assert json.loads(run(url, "preview", "--json").stdout)["ratings"] == 0
 
 
 def test_a_recommender_is_operated_from_the_command_line(url: str, tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_large_plain_files_are_read_quickly_and_alike(
 def test_a_bad_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "plays.csv"
     path.write_text("user;item\na;1\n")
-    with pytest.raises(DataError, match=r"plays\.csv: no column 'user'.*separated by ';'"):
+    with pytest.raises(DataError, match=r"plays\.csv: no columns 'user', 'item'.*separated by ';'"):
         read_events(path)
 
 

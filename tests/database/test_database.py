@@ -5,6 +5,7 @@ import threading
 from dataclasses import asdict
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -192,3 +193,22 @@ def test_a_transaction_that_fails_leaves_no_trace(database: Database) -> None:
         fail_half_way()
     with database.reading() as connection:
         assert people.joined_at(connection, "ann") == 0
+
+
+def test_a_server_that_was_started_anew_is_met_by_other_connections(
+    postgresql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.database.connection.IDLE_SECONDS", 0.0)
+    database = Database(f"{postgresql}/postgres")
+    for look in (database.reading, database.glancing):
+        with look() as connection:
+            mine = connection.scalar(sa.text("SELECT pg_backend_pid()"))
+        with psycopg.connect(f"{postgresql}/postgres") as other:
+            other.execute("SELECT pg_terminate_backend(%s)", [mine])
+        with look() as connection:
+            assert connection.scalar(sa.text("SELECT pg_backend_pid()")) != mine
+    with database.writing() as connection:  # not left in the mode of a glance
+        assert connection.scalar(sa.text("SELECT txid_current()")) == connection.scalar(
+            sa.text("SELECT txid_current()")
+        )
+    database.close()

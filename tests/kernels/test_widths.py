@@ -1,6 +1,6 @@
 """Kernels at every width of vectors, whichever this processor has; and the compiler they rest on.
 
-What is run for other widths compiles anew: about 45 seconds of one core for each.
+What is run for other widths compiles anew: about 30 seconds of one core for each.
 """
 
 import os

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 
 from discreet.data.ratings import Ratings
-from discreet.database import erasures, generation, ledger, own_ratings, people
+from discreet.database import catalogue, erasures, generation, ledger, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.database.hashes import hashes_of_one
@@ -15,6 +16,8 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.operate.copies import back_up, charge_in_full
 from discreet.operate.imports import add_items
 from discreet.operate.releases import preview, publish
+from discreet.privacy.lifetime import Loss, Spends
+from discreet.privacy.purses import told
 from discreet.release.release import Release
 from tests.databases import filled, films
 from tests.operate.test_publish import spent
@@ -42,6 +45,27 @@ def test_an_older_copy_does_not_publish_until_it_is_charged(
     assert publish(sqlite, declared)[0].number == 3  # 2 is out in the world already
     assert spent(sqlite)["mean"] == pytest.approx(declared.max_level)
     assert preview(sqlite, declared)["spending"] == 0
+
+
+def test_a_restore_charges_also_what_was_taken_down_and_says_a_whole_level(
+    database: Database, small: Ratings
+) -> None:
+    """While the copy lay by, its item may have come back and its ratings been counted."""
+    item, declared = "107", filled(database, small, delta=1e-3, publications=2)
+    with database.writing() as connection:
+        catalogue.take_down(connection, item)
+    publish(database, declared)
+    assert charge_in_full(database, declared, after=1) == len(small)
+    with database.writing() as connection:
+        catalogue.take_down(connection, item, back=True)
+    assert preview(database, declared)["spending"] == 0
+    with database.reading() as connection:
+        known = ledger.all_spends(connection)
+    assert known.height == len(small)
+    # Out of its purses a pair has spent some of that level, not something on top of it.
+    for row in known.drop("h1", "h2").unique().iter_rows():
+        spends = Spends(*(np.array([number]) for number in row))
+        assert told(spends, declared.delta) == Loss(declared.max_level, declared.delta)
 
 
 def test_a_copy_elsewhere_does_not_publish_either(

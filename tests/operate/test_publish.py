@@ -180,8 +180,7 @@ def test_the_assessment_is_kept_for_the_operator(database: Database, small: Rati
     found = assess(database, declared, snapshot, entry.number)
     assert found is not None
     with database.reading() as connection:
-        assert ledger.assessment(connection, 1) == found
-        assert ledger.assessment(connection, 2) is None
+        assert ledger.assessed(connection) == {1: found}
     assert all(0 < error < 4 for _, error in found["uniform"])
 
 

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -82,6 +83,15 @@ def postgresql_program(name: str, *words: str) -> None:
     subprocess.run([program, *words], check=True, stdout=subprocess.DEVNULL)
 
 
+def recovered(server: str) -> None:
+    """Wait until a server has read what there was to recover: until then it only answers."""
+    end = time.monotonic() + 120
+    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+        while connection.execute("SELECT pg_is_in_recovery()").fetchone() != (False,):
+            assert time.monotonic() < end, "PostgreSQL did not end its recovery"
+            time.sleep(0.05)
+
+
 def ask(server: str, statement: str) -> None:
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(statement)  # type: ignore[arg-type]
@@ -155,6 +165,7 @@ def test_postgresql_that_was_recovered_to_a_moment_is_noticed(
     with (data / "postgresql.auto.conf").open("a") as file:
         file.write("restore_command = 'false'\n")
     with running(programs, folder) as server:
+        recovered(server)
         copy = Database(f"{server}/{database.url.database}")
         with pytest.raises(LedgerError, match="taken back to an earlier moment"):
             publish(copy, declared)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.privacy.accounting import delta_at_most, gaussian_mu, gaussian_weights
-from discreet.privacy.fixedpoint import BUDGET_SHAVE, MOST_PARTS, ONE_VOTE
+from discreet.privacy.fixedpoint import BUDGET_SHAVE, ONE_VOTE
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import (
@@ -169,59 +169,24 @@ def test_a_weight_is_that_of_a_level_not_above(t: float) -> None:
         assert Fraction(weight) * mus[-1] <= mus[place] * (1 + Fraction(1, 2**53))
 
 
-def spends(level: float, epsilon: float, delta: float = 0.0) -> Spends:
-    return Spends(*(np.array([x]) for x in (level, epsilon, delta)))
-
-
 @given(st.lists(st.floats(1e-3, 8.0), min_size=1, max_size=60), st.floats(0.05, 8.0))
 def test_what_a_pair_spends_over_time_never_exceeds_its_largest_level(
     levels: list[float], t: float
 ) -> None:
     """#the-ledger: exact sums of what was allowed, however often the level is raised."""
-    counted, spent, exact = 0.0, 0.0, Fraction(0)
+    spent, exact = Spends.none(1), Fraction(0)
     for level in sorted(levels):
-        part = float(spends(counted, spent).allowance(np.array([level]), t)[0])
-        exact += Fraction(part)
-        if part > 0:
-            spent, counted = spent + part, max(counted, level)
-            assert exact <= Fraction(counted)
+        costs = spent.undivided(np.array([level]), t)
+        exact += Fraction(float(costs.epsilon[0]))
+        spent = spent.after(costs)
+        assert exact <= Fraction(float(spent.level[0]))
 
 
-@given(
-    st.lists(st.tuples(st.integers(1, 400), st.integers(1, 500)), min_size=1, max_size=4),
-    st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.002, 0.1, 0.9]),
-)
-def test_parts_of_delta_never_exceed_it(schedule: list[tuple[int, int]], delta: float) -> None:
-    """#the-ledger: each part costs 2^-36 less than it is, in any mixture of parts."""
-    spent, exact, count = 0.0, Fraction(0), 0
-    for n, times in schedule:
-        for _ in range(times):
-            now = spends(0.0, 0.0, spent).allowance(
-                np.array([1.0]), 1.0, publications=n, delta=delta
-            )
-            if now[0] > 0:
-                exact += Fraction((1 / n) * delta) * (
-                    1 - Fraction(BUDGET_SHAVE) + Fraction(1, 2**53)
-                )
-                spent, count = spent + delta / n, count + 1
-    assert count == 0 or exact <= Fraction(delta)
-    assert spent <= delta * (1 + 501 * 2.0**-53)
-
-
-def test_parts_of_delta_stay_within_it_for_as_many_as_the_page_says() -> None:
-    """#the-ledger: the inequality itself, at its worst."""
-    u, k = Fraction(1, 2**53), 65_000
-    left = 1 - Fraction(BUDGET_SHAVE) + u
-    assert (1 + (MOST_PARTS + 3) * u) * (1 + 4 * u) * left <= 1 - k * u
-    assert (1 + (MOST_PARTS + 3) * u) * (1 + 4 * u) * left > 1 - (k + 600) * u
-
-
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 12, 100, 365])
-@pytest.mark.parametrize("delta", [1e-30, 1e-11, 1e-8, 1e-3])
-def test_a_rating_takes_part_as_often_as_declared_and_no_more(n: int, delta: float) -> None:
-    spent = 0.0
-    for number in range(n + 3):
-        # A new pair each time, but for its delta: what its epsilon allows is another matter.
-        part = spends(0.0, 0.0, spent).allowance(np.array([1.0]), 1.0, publications=n, delta=delta)
-        assert (part[0] > 0) == (number < n)
-        spent += delta / n if part[0] > 0 else 0.0
+def test_an_undivided_delta_is_spent_once() -> None:
+    spent, level = Spends.none(1), np.array([0.5])
+    for number in range(3):
+        costs = spent.undivided(level * (1 + number), 4.0, delta=1e-6)
+        assert (costs.delta[0], costs.epsilon[0] > 0) == (
+            (1e-6, True) if number == 0 else (0, False)
+        )
+        spent = spent.after(costs)

@@ -205,6 +205,16 @@ def test_a_file_beside_it_that_cannot_be_read_is_named(club: Path, small: Rating
     )
 
 
+def test_a_note_whose_writer_was_killed_half_way_stops_nobody(club: Path, small: Ratings) -> None:
+    ledger = opened(club)
+    put(ledger, early(small))
+    half = club / ".ledger.db.generation-0123456789abcdef"
+    half.touch()  # as the file is between its making and its first byte
+    put(ledger, small)
+    assert not half.exists()
+    assert opened(club).history(3).whole
+
+
 def test_a_file_that_is_made_later_has_another_birth(tmp_path: Path) -> None:
     def born() -> str:
         (tmp_path / "file").write_text("")

@@ -189,10 +189,9 @@ def test_a_ledger_by_another_name_is_the_same_ledger(ledger: FileLedger, small: 
     assert FileLedger(alias).path == ledger.path
     put(ledger, small)
     late = ledger.releases()[-1]  # a second publisher that computed its budgets too early
+    costs = Costs.of(np.ones(len(small)), epsilon=np.ones(len(small)))
     with pytest.raises(LedgerError, match=r"has published .* in the meantime"):
-        FileLedger(alias).record(
-            small, Costs(*np.ones((2, len(small))), np.zeros(len(small))), late
-        )
+        FileLedger(alias).record(small, costs, late)
     assert (ledger.spends(small).epsilon <= PrivacySpec.column().levels(small)).all()
 
 

@@ -18,6 +18,7 @@ from discreet.publishing.folder import finish_interrupted
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
 from tests.conftest import random_ratings
+from tests.processes import Ready, doomed
 from tests.publishing.ledgers import TALLY, put
 
 
@@ -68,17 +69,11 @@ def test_a_staged_release_that_was_lost_costs_its_budget(
     np.testing.assert_allclose(ledger.spends(small).epsilon, levels, atol=2 / ONE_VOTE)
 
 
-PUBLISHER = """
-import sys
-from pathlib import Path
-from discreet import FileLedger
-from tests.publishing.test_ledger_crashes import batches, put_next
-folder, schedule = Path(sys.argv[1]), batches()
-ledger = FileLedger(folder / "ledger.db")
-print("ready", flush=True)
-while True:
-    put_next(ledger, folder / "release", schedule)
-"""
+def publish_for_ever(ready: Ready, folder: Path) -> None:
+    schedule, ledger = batches(), FileLedger(folder / "ledger.db")
+    ready.send("ready")
+    while True:
+        put_next(ledger, folder / "release", schedule)
 
 
 def batches() -> list[Ratings]:
@@ -101,15 +96,8 @@ def test_killed_at_random_moments_the_ledger_never_shows_less_than_was_used(
     schedule = batches()
     per_batch = 2 * (np.nextafter(float(ONE_VOTE), np.inf) / ONE_VOTE) ** 2
     for _ in range(int(os.environ.get("DISCREET_KILLS", "12"))):
-        child = subprocess.Popen(
-            [sys.executable, "-c", PUBLISHER, str(tmp_path)], stdout=subprocess.PIPE
-        )
-        assert child.stdout is not None
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(rng.uniform(0.0, 0.8))
-        child.kill()
-        child.wait()
-        child.stdout.close()
+        with doomed(publish_for_ever, tmp_path):
+            time.sleep(rng.uniform(0.0, 0.8))
         ledger = FileLedger(tmp_path / "ledger.db", create=False)
         entries = ledger.releases()
         if not (tmp_path / "release").exists():

@@ -199,5 +199,5 @@ def test_a_large_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
 def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_bytes(PLAIN)
-    with pytest.raises(DataError, match="a separator must be one character"):
+    with pytest.raises(DataError, match="a separator must be at least one character"):
         read_ratings(path, separator="")

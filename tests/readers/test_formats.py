@@ -11,6 +11,7 @@ from discreet.data.scale import RatingScale
 from discreet.engines import fit_release
 from discreet.engines.stream import open_stream
 from discreet.errors import DataError
+from discreet.privacy.spec import PrivacySpec
 from discreet.readers import datasets
 from discreet.readers.base import Dialect, Format, RatingsTable, table_format
 from discreet.readers.formats import FORMATS, scanned_endings
@@ -35,9 +36,9 @@ JSON_LINES = table_format(read_lines, scan_lines)
 @pytest.fixture
 def json_lines(small: Ratings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A table in a format that nobody but this file knows."""
-    monkeypatch.setitem(FORMATS, ".jsonl", JSON_LINES)
-    small.to_frame().write_ndjson(tmp_path / "table.jsonl")
-    return tmp_path / "table.jsonl"
+    monkeypatch.setitem(FORMATS, ".lines", JSON_LINES)
+    small.to_frame().write_ndjson(tmp_path / "table.lines")
+    return tmp_path / "table.lines"
 
 
 def test_a_line_in_the_table_makes_a_format_readable(json_lines: Path, small: Ratings) -> None:
@@ -47,7 +48,7 @@ def test_a_line_in_the_table_makes_a_format_readable(json_lines: Path, small: Ra
 
 
 def test_item_tables_come_along(json_lines: Path) -> None:
-    path = json_lines.with_name("items.jsonl")
+    path = json_lines.with_name("items.lines")
     path.write_text('{"sku": 100, "title": "A", "genres": "x|y"}\n{"sku": 101, "title": "B"}\n')
     items = read_items(path, {"item": "sku"})
     assert items.frame["genres"].to_list() == [["x", "y"], []]
@@ -72,15 +73,15 @@ def test_the_command_line_fits_it(engine: str, json_lines: Path, tmp_path: Path)
 
 def test_errors_name_it(json_lines: Path, tmp_path: Path) -> None:
     json_lines.write_text('{"user": 1,')
-    with pytest.raises(DataError, match=r"not a readable \.jsonl table"):
+    with pytest.raises(DataError, match=r"not a readable \.lines table"):
         read_ratings(json_lines)
     with (
-        pytest.raises(DataError, match=r"the stream engine reads .*\.jsonl"),
+        pytest.raises(DataError, match=r"the stream engine reads .*\.lines"),
         open_stream(json_lines),
     ):
         pass
     (tmp_path / "table.xlsx").write_bytes(b"PK")
-    with pytest.raises(DataError, match=r"use one of .*\.ipc, \.jsonl, or pass"):
+    with pytest.raises(DataError, match=r"use one of .*\.ipc, \.lines \(and"):
         read_ratings(tmp_path / "table.xlsx")
 
 
@@ -120,16 +121,25 @@ WRITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 
 @pytest.mark.parametrize("ending", [*scanned_endings(), ".parquet", ".pq"])
 def test_what_is_scanned_is_what_is_read(ending: str, small: Ratings, tmp_path: Path) -> None:
-    path, frame = tmp_path / f"table{ending}", small.to_frame()
-    if ending in WRITERS:
+    name = "u.data" if ending == "MovieLens" else f"table{ending}"
+    path, frame = tmp_path / name, small.to_frame()
+    if ending == "MovieLens":
+        people = frame["user"].rank("dense").cast(pl.Int64)
+        times = pl.lit(9).alias("timestamp")
+        frame = frame.select(people, "item", pl.col("rating").cast(pl.Int64), times)
+        frame.write_csv(path, separator="\t", include_header=False)
+    elif ending in (".jsonl", ".ndjson"):
+        frame.write_ndjson(path)
+    elif ending in WRITERS:
         frame.write_csv(path, separator=WRITERS[ending])
     elif ending in (".parquet", ".pq"):
         frame.write_parquet(path)
     else:
         frame.write_ipc(path)
-    here = Tally().fit(read_ratings(path), seed=1).release
+    spec = None if "epsilon" in frame.columns else PrivacySpec.uniform(1.0)
+    here = Tally().fit(read_ratings(path), spec, seed=1).release
     with open_stream(path, rows=150) as stream:
-        found = fit_release(Tally(), stream, seed=1)
+        found = fit_release(Tally(), stream, spec, seed=1)
     assert found.item_ids == here.item_ids
     assert found.certificate == here.certificate
     assert (found.item_effects == here.item_effects).all()

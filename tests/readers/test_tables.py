@@ -49,7 +49,7 @@ def test_columns_separator_encoding_and_scale_can_be_given(tmp_path: Path) -> No
         ("r.tsv", b"user,item,rating\na,1,5\n", "separated by ','"),
         ("r.csv", b"user,item,rating\nJos\xe9,1,5\n", "not UTF-8: byte 0xe9 in line 2"),
         ("r.csv", b"user,item\na,1\n", "no column 'rating'"),
-        ("r.csv", b"user,item,rating\na,1,5,9,9\n", "not a readable .csv table"),
+        ("r.csv", b"user,item,rating\na,1,5,9,9\n", "row 1 has 5 fields and the header 3"),
         ("r.csv", b"user,item,rating\na,1,6\n", "within the scale 1..5: got 6 at row 1"),
         ("r.parquet", b"PAR1 nonsense", "not a readable .parquet table"),
         ("r.arrow", b"ARROW1 nonsense", "not a readable .arrow table"),
@@ -100,6 +100,8 @@ def test_an_item_table_splits_genres_and_maps_columns(tmp_path: Path) -> None:
     assert items.frame["length"].dtype == pl.Int64
     with pytest.raises(DataError, match="no column 'id' in the item table"):
         read_items(path, {"item": "id"})
+    assert read_items(path).ids.values.to_list() == ["1", "2"]  # a usual name
+    path.write_text("number,title\n2,B\n")
     with pytest.raises(DataError, match="no column 'item' in the item table"):
         read_items(path)
 

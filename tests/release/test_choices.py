@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.release import choices
-from discreet.release.choice_columns import ChoiceColumns, bent, choice_columns, strongest
+from discreet.release.choice_columns import (
+    RIDGE_LIKING,
+    ChoiceColumns,
+    bent,
+    choice_columns,
+    strongest,
+)
+from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.choices import ChoiceModel, choice_counts, choice_model, choosers
 from discreet.release.lists import Candidates, Family, likeliest
 from discreet.release.recommending import build_choice_model
@@ -25,7 +32,7 @@ def some_columns(
     items: int = ITEMS, d: int = 4, *, public: int = 0, seed: int = 0
 ) -> ChoiceColumns:
     values = np.random.default_rng(seed).normal(0, 0.6, (items, d))
-    return ChoiceColumns(values, slice(d - public, d), 0.4, hidden=True)
+    return ChoiceColumns(values, slice(d - public, d), 0.4, hidden=d)
 
 
 def some_counts(items: int = ITEMS, seed: int = 1) -> Any:
@@ -60,9 +67,12 @@ def test_the_linear_reading_is_the_regression_by_an_explicit_inverse() -> None:
     np.testing.assert_allclose(found, chosen @ B, rtol=2e-4, atol=2e-5)
 
 
-def test_the_log_linear_reading_is_one_newton_step_of_a_multinomial_choice() -> None:
+@pytest.mark.parametrize(("hidden", "least"), [(4, 0.6), (0, 1.5)])
+def test_the_log_linear_reading_is_one_newton_step_of_a_multinomial_choice(
+    hidden: int, least: float
+) -> None:
     """a = (ridge + n S)^-1 sum over own (f_k - centre), S the columns' variance, bent."""
-    columns, c = some_columns(), some_counts()
+    columns, c = some_columns()._replace(hidden=hidden), some_counts()
     model = choice_model(columns, c, c)
     p = bent(c)
     F = columns.values / np.sqrt(0.4)
@@ -72,21 +82,21 @@ def test_the_log_linear_reading_is_one_newton_step_of_a_multinomial_choice() -> 
     people = choosers(model, own, np.ones(len(own.items)))
     for k, n in enumerate((5, 0, 12)):
         mine = own.items[own.ptr[k] : own.ptr[k + 1]]
-        ridge = 1.5 * np.sqrt(1 + n / 100)
+        ridge = least * np.sqrt(1 + n / 100)
         a = np.linalg.solve(ridge * np.eye(4) + n * S, F[mine].sum(axis=0))
         expected = (columns.values / np.sqrt(0.4)) @ a
         found = model.rows.astype(np.float64) @ people.loglinear[k]
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("hidden", [True, False])
-def test_both_readings_are_multiplied_with_popularity(hidden: bool) -> None:
+@pytest.mark.parametrize("hidden", [0, 20])
+def test_both_readings_are_multiplied_with_popularity(hidden: int) -> None:
     columns, c = some_columns(public=2)._replace(hidden=hidden), some_counts()
     model = choice_model(columns, c, c)
     own = histories([4, 9], ITEMS)
     people = choosers(model, own, np.ones(len(own.items)))
     found = dense(likeliest(model, people, own, (), ITEMS, exclude_rated=False), ITEMS)
-    b = np.full((2, 1), 0.7) if hidden else 0.4 * people.trust[:, None]
+    b = np.full((2, 1), 0.7) if hidden else 0.5 * people.trust[:, None]
     linear = model.scale * (people.linear @ model.rows.T)
     loglinear = 0.7 * np.log(c) + people.loglinear @ model.rows.T
     assert (linear < 0).any()  # counts as next to nothing
@@ -236,6 +246,31 @@ def test_where_nothing_is_public_nobody_can_show_a_taste_and_all_are_trusted_ali
     assert (choosers(without, own, np.ones(26)).trust == 1).all()
 
 
+def test_the_linear_reading_counts_more_the_more_hidden_directions_there_are() -> None:
+    own = histories([5, 0], ITEMS)
+    shares = [0.5]
+    for count in (1, 3, 20):
+        columns = np.random.default_rng(count).normal(size=(ITEMS, count))
+        known = ChoiceFactors(0.1 * columns, np.ones(count))
+        model = build_choice_model(handmade(some_counts(), choices=known), liked=True)
+        one, other = choosers(model, own, np.ones(5)).share
+        assert one == other
+        shares.append(float(one))
+    assert shares == sorted(set(shares))
+    assert shares[-1] == pytest.approx(0.7)  # halfway to 0.9
+
+
+def test_a_series_draws_less_to_what_many_chose_where_hidden_directions_tell_it() -> None:
+    counts = some_counts()
+    with_directions, without = (
+        build_choice_model(handmade(counts, choices=known), liked=True).unfamiliar
+        for known in (directions(ITEMS), None)
+    )
+    assert (without == 1).all()
+    assert (np.argsort(with_directions) == np.argsort(-counts)).all()
+    assert with_directions.min() > 0
+
+
 def test_what_hidden_directions_say_is_not_said_again_by_public_columns() -> None:
     """Where the directions are all signal, public columns are without any share in them."""
     count = 60
@@ -264,12 +299,14 @@ def test_the_strongest_directions_keep_what_all_columns_say() -> None:
     assert strongest(many, np.full(200, 1 / 200)).shape == (200, 64)
 
 
-def test_families_draw_by_how_much_of_them_one_has_chosen() -> None:
+@pytest.mark.parametrize("hidden", [0, 4])
+def test_families_draw_by_how_much_of_them_one_has_chosen(hidden: int) -> None:
     codes = np.array([0, 0, 0, 1, 1, -1, 2, -1], np.int32)
     family = Family.of(codes)
     members = [family.members[a:b].tolist() for a, b in pairwise(family.ptr)]
     assert members == [[0, 1, 2], [3, 4], [6]]
-    model = choice_model(some_columns(8), some_counts(8), some_counts(8))
+    c = some_counts(8)
+    model = choice_model(some_columns(8)._replace(hidden=hidden), c, c)
     own = Own(np.array([0, 3, 3]), np.array([0, 1, 3], np.int32), np.ones(3))
     people = choosers(model, own, np.ones(3))
     with_kin, alone = (
@@ -277,6 +314,8 @@ def test_families_draw_by_how_much_of_them_one_has_chosen() -> None:
         for kin in ((family,), ())
     )
     expected = np.log1p(2 * np.array([2, 2, 2, 1, 1, 0, 0, 0]) / [3, 3, 3, 2, 2, 1, 1, 1])
+    if hidden:
+        expected /= 1 + c / (2 * (c @ c) / c.sum())
     np.testing.assert_allclose(with_kin - alone, [expected, np.zeros(8)], atol=1e-5)
 
 
@@ -290,3 +329,28 @@ def test_a_catalogue_of_one_item_and_counts_of_nothing_but_noise_give_lists() ->
             found = likeliest(model, people, own, (), 10, exclude_rated=False)
             assert sorted(found.items[1].tolist()) == list(range(len(counts)))
             assert np.isfinite(found.scores).all()
+
+
+def test_directions_of_liking_are_columns_of_choice_beside_popularity() -> None:
+    """Without their mean and what popularity explains; as strong as they are beside another."""
+    c, rng = some_counts(), np.random.default_rng(8)
+    liking = rng.normal(size=(ITEMS, 2)) * [3.0, 1.0] + 5.0
+    effects = rng.normal(size=ITEMS)
+    features = handmade(c, frame=genres_of(ITEMS)).features
+    none = choice_columns(c, effects, features, None, c)
+    found = choice_columns(c, effects, features, None, c, liking)
+    assert found.hidden == 0
+    assert found.values.shape[1] == none.values.shape[1] + 2
+    assert found.public.start == none.public.start + 2
+    np.testing.assert_allclose(found.values[:, found.public], none.values[:, none.public])
+    w = c / c.sum()
+    popular = (np.log(c) - w @ np.log(c)) / np.sqrt(w @ (np.log(c) - w @ np.log(c)) ** 2)
+    powers = np.vander(popular, 4)
+    left = (
+        liking
+        - powers
+        @ np.linalg.lstsq(powers * np.sqrt(w)[:, None], liking * np.sqrt(w)[:, None], rcond=None)[0]
+    )
+    size = np.sqrt(w @ (liking - w @ liking) ** 2).max()
+    mine = found.values[:, none.public.start : found.public.start]
+    np.testing.assert_allclose(mine, left / size / np.sqrt(RIDGE_LIKING), atol=1e-6)

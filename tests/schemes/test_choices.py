@@ -22,17 +22,20 @@ from discreet.release.release import Release
 from discreet.release.tallies import Tallies
 from discreet.schemes.chorus.choices import (
     TYPICAL_RECORDS,
-    better_choices,
     choice_counts,
     sized,
     whitened,
 )
 from discreet.schemes.chorus.directions import Heard
 from discreet.schemes.chorus.plan import (
+    BOTH_TALLIES,
+    CHOICE_TALLIES,
     CHOOSING,
     LEAST_BESIDE,
     LEAST_CHOICE_FACTORS,
+    MOST_CHOICE_TALLIES,
     PURPOSES,
+    TALLIES_FOR_FEW,
     found_plan,
     given_plan,
 )
@@ -196,15 +199,9 @@ def test_sizes_are_those_that_would_show_what_was_heard() -> None:
     assert sized(nothing, counts) is None
 
 
-def test_the_choices_that_explain_more_are_kept() -> None:
-    rng, counts = np.random.default_rng(1), np.ones(20)
-    weak = ChoiceFactors(rng.standard_normal((20, 2)), np.array([0.5, 0.5]))
-    strong = ChoiceFactors(2 * weak.columns, weak.reliability)
-    assert better_choices(weak, strong, counts) is strong
-    assert better_choices(strong, weak, counts) is strong
-    assert better_choices(None, weak, counts) is weak
-    assert better_choices(weak, None, counts) is weak
-    np.testing.assert_allclose((whitened(strong, counts) ** 2).mean(axis=0), 1.0)
+def test_rounds_go_on_with_released_choices_of_variance_one() -> None:
+    choices = ChoiceFactors(np.random.default_rng(1).standard_normal((20, 2)), np.full(2, 0.5))
+    np.testing.assert_allclose((whitened(choices, np.ones(20)) ** 2).mean(axis=0), 1.0)
 
 
 class Probed:
@@ -227,6 +224,8 @@ class Probed:
     def rounds(self, share: float) -> float:
         return float(np.sqrt(share))
 
+    lasting = rounds
+
     def typical_weights(self, share: float) -> tuple[float, float]:
         del share
         return 1.0, 1.0
@@ -242,7 +241,9 @@ def test_each_kind_of_rounds_gets_its_share_and_what_the_other_does_not_take() -
     assert both.factors > 0
     assert both.choice_factors >= LEAST_BESIDE
     assert both.choosing == CHOOSING
-    assert both[:4] == planned(Probed(many), "ratings")[:4]
+    ratings = planned(Probed(many), "ratings")
+    assert both.tallies == pytest.approx(BOTH_TALLIES * ratings.tallies)
+    assert (both.probe, both.factors, both.rounds) == ratings[:1] + ratings[2:4]
     inactive = planned(Probed(many, beyond=0.0), "both")
     assert inactive.factors == 0
     assert inactive.choosing_part.of_rounds == 1
@@ -255,6 +256,47 @@ def test_each_kind_of_rounds_gets_its_share_and_what_the_other_does_not_take() -
         assert planned(Probed(few), purpose).share < 1e-9
 
 
+def test_the_fewer_directions_lists_have_the_more_of_the_budget_their_tallies_get() -> None:
+    seen = {}
+    for count in np.geomspace(1, 20_000, 60):
+        plan = planned(Probed(np.full(300, count)), "lists")
+        if plan.has_rounds:
+            share = plan.tallies / (1 - plan.probe)
+            assert CHOICE_TALLIES <= share <= MOST_CHOICE_TALLIES
+            # By the directions that the least tallies would leave room for, never fewer.
+            assert share <= max(TALLIES_FOR_FEW / plan.choice_factors, CHOICE_TALLIES)
+            assert plan.choice_factors >= LEAST_CHOICE_FACTORS
+            seen[plan.choice_factors] = share
+    shares = [seen[d] for d in sorted(seen)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == pytest.approx(MOST_CHOICE_TALLIES)
+    assert shares[-1] == pytest.approx(CHOICE_TALLIES)
+
+
+def test_directions_of_choice_predict_ratings_of_what_people_choose_together() -> None:
+    """Here everybody likes their half of the catalogue, and dislikes what they try of the other."""
+    table = of_two_tastes(ratings=True)
+    half = table.item >= HALF
+    rng = np.random.default_rng(5)
+    other = rng.random(len(table)) < 0.3
+    liked = half == (table.user % 2 == 1)
+    assert liked.all()  # before some choose from the other half, which they dislike
+    swapped = np.where(other, (table.item + HALF) % (2 * HALF), table.item)
+    stars = np.where(other, 2.0, 4.0)
+    frame = pl.DataFrame({"user": table.user, "item": swapped, "rating": stars})
+    train = Ratings.from_frame(frame.unique(["user", "item"], keep="first", maintain_order=True))
+    scheme = Chorus(items=CATALOGUE, delta=1e-6, factors=2, purpose="lists")
+    release = scheme.fit(train, LOUD, seed=1).release
+    assert "choice 1" in release.factor_names
+    column = release.item_factors[:, release.factor_names.index("choice 1")]
+    assert abs(column[:HALF].mean() - column[HALF:].mean()) > 4 * column[:HALF].std()
+    alone = Chorus(items=CATALOGUE, delta=1e-6, factors=0).fit(train, LOUD, seed=1).release
+    mine = list(range(6)) + list(range(HALF, HALF + 4)), [4.0] * 6 + [2.0] * 4
+    new = [HALF - 1, 2 * HALF - 1]
+    gap, plain = (-np.diff(r.predict(*mine, new)) for r in (release, alone))
+    assert gap > plain + 0.2
+
+
 def test_lists_pay_for_counts_of_items_alone() -> None:
     for purpose, paid in (("ratings", 2), ("both", 2), ("lists", 1)):
         budget = Probed(np.full(300, 400.0))
@@ -264,10 +306,14 @@ def test_lists_pay_for_counts_of_items_alone() -> None:
 
 
 def test_a_given_number_of_factors_is_that_of_either_kind() -> None:
-    assert given_plan(3, 4, 0.0)[2:] == (3, 4, 0, 0, 0.0)
-    assert given_plan(3, 4, CHOOSING)[2:] == (3, 4, 3, 4, CHOOSING)
-    assert given_plan(3, 4, 1.0)[2:] == (0, 0, 3, 4, 1.0)
+    assert given_plan(3, 4, 0.0)[2:] == (3, 4, 0, 0, 0.0, False)
+    assert given_plan(3, 4, CHOOSING)[2:] == (3, 4, 3, 4, CHOOSING, False)
+    assert given_plan(3, 4, 1.0)[2:] == (0, 0, 3, 4, 1.0, False)
     assert not given_plan(0, 4, CHOOSING).has_rounds
+
+
+def _basis(choices: ChoiceFactors) -> Any:
+    return np.linalg.qr(choices.columns)[0]
 
 
 def test_a_small_batch_does_not_push_good_choices_out(tmp_path: Path) -> None:
@@ -283,7 +329,9 @@ def test_a_small_batch_does_not_push_good_choices_out(tmp_path: Path) -> None:
     first, second = go(early), go(table)
     assert first.choices is not None
     assert second.choices is not None
-    assert (first.choices.columns == second.choices.columns).all()
+    # A sixth of the people are new: what the others have shown is still there.
+    shared = np.linalg.svd(_basis(first.choices).T @ _basis(second.choices))[1]
+    assert shared[0] > 0.9
     assert (ledger.spends(table).delta > 0).all()
 
 

@@ -170,7 +170,7 @@ def test_no_theorem_over_time_is_borrowed_from_the_others(small: Ratings) -> Non
     """A ledger's certificate speaks of Tally and Chorus, each rating by itself."""
     unproven = replace(THEOREMS["tally"], name="my own", backing=Status.UNPROVEN)
     made = replace(Tally().fit(small).release.certificate.provenance, theorem=unproven)
-    nothing = Spends(*(np.zeros(len(small)) for _ in range(3)))
+    nothing = Spends.none(len(small))
     state = LedgerState(nothing, None, History(release=1, generation=""), earlier=0)
     with pytest.raises(ParameterError, match="no theorem covers releases of Tally over time"):
         certified(made, state)

@@ -242,7 +242,11 @@ def test_items_outside_the_catalogue_are_dropped_silently(small: Ratings) -> Non
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda r: Tally().fit(r.to_frame(), SPEC), DataError, "must be a Ratings table: got Data"),
+        (
+            lambda r: Tally().fit(list(r.rating), SPEC),
+            DataError,
+            "must be a Polars, pandas or Arrow",
+        ),
         (lambda r: Tally().fit(r, 0.1), SpecError, "must be a PrivacySpec: got 0.1"),
         (lambda r: PDPPMF().fit(r, 0.1), SpecError, "must be a PrivacySpec: got 0.1"),
         (lambda r: DPPMF().fit(r, "0.1"), SpecError, "must be a PrivacySpec: got '0.1'"),

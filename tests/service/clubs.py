@@ -18,7 +18,10 @@ from discreet.service.limits import Limits, Rate
 from tests.databases import filled
 
 UNLIMITED = Rate(1e9, 10**9)
-GENEROUS = Limits(person=UNLIMITED, address=UNLIMITED, wrong_tokens=UNLIMITED, joining=UNLIMITED)
+GENEROUS = Limits(
+    person=UNLIMITED, address=UNLIMITED, wrong_tokens=UNLIMITED, joining=UNLIMITED,
+    front_end=UNLIMITED,
+)  # fmt: skip
 OUR_PAGE = {"sec-fetch-site": "same-origin", "accept": "text/html"}
 
 
@@ -59,6 +62,7 @@ def open_club(
         tokens["late"] = people.issue(connection, Role.PERSON, "u1", days=-0.001)
         tokens["operator"] = people.issue(connection, Role.OPERATOR)
         tokens["monitor"] = people.issue(connection, Role.MONITOR)
-    app = create_app(database, declared, limits=limits)
+        tokens["service"] = people.issue(connection, Role.SERVICE, name="shop")
+    app = create_app(database, limits=limits)
     with TestClient(app, follow_redirects=False, raise_server_exceptions=False) as client:
         yield Club(app, client, database, tokens)

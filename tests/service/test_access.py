@@ -4,7 +4,6 @@ from typing import Any
 
 from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
-from discreet.database.declaration import establish
 from discreet.service.app import create_app
 from discreet.service.limits import Buckets, Limits, Rate
 from tests.service.clubs import OUR_PAGE, UNLIMITED, Club, open_club
@@ -17,13 +16,14 @@ PUBLIC = {
 
 
 def routes(database: Database) -> list[tuple[str, str]]:
-    paths: dict[str, Any] = create_app(database, establish(database)).openapi()["paths"]
+    paths: dict[str, Any] = create_app(database).openapi()["paths"]
     return [(method.upper(), path) for path, methods in paths.items() for method in methods]
 
 
 def role_of(path: str) -> str:
-    if path.startswith("/api/operator"):
-        return "operator"
+    for kind in ("operator", "service"):
+        if path.startswith(f"/api/{kind}"):
+            return kind
     return "monitor" if path == "/metrics" else "u1"
 
 
@@ -40,7 +40,7 @@ def test_every_route_is_public_by_name_or_asks_for_the_right_token(small_club: C
         for who, status in ((None, 401), ("nonsense", 401), ("late", 401)):
             answer = club(who, method, url, json=body)
             assert answer.status_code == status, (method, path, who, answer.text)
-        for who in {"u2", "operator", "monitor"} - {role_of(path)}:
+        for who in {"u2", "operator", "monitor", "service"} - {role_of(path)}:
             if who == "u2" and role_of(path) == "u1":
                 continue  # also a person: sees their own
             answer = club(who, method, url, json=body)
@@ -104,18 +104,19 @@ def test_signing_out_ends_the_session(small_club: Club) -> None:
     club = small_club
     signed_in(club, "u1")
     session = dict(club.client.cookies)
-    assert club.client.get("/rate").status_code == 200
+    assert club.client.get("/home").status_code == 200
     assert club.client.post("/signout", headers=OUR_PAGE).status_code == 303
     club.client.cookies.update(session)
-    assert club.client.get("/rate", headers=OUR_PAGE).status_code == 303  # to the sign-in page
+    assert club.client.get("/home", headers=OUR_PAGE).status_code == 303  # to the sign-in page
 
 
 def test_pages_are_for_those_they_are_for(small_club: Club) -> None:
     club = small_club
     for who, path, status in (
-        (None, "/rate", 303), (None, "/privacy", 303), (None, "/operator", 303),
-        ("u1", "/operator", 403), ("operator", "/rate", 303), ("operator", "/operator", 200),
-        ("u1", "/rate", 200), ("u1", "/privacy", 200), (None, "/", 200), (None, "/model", 200),
+        (None, "/home", 303), (None, "/privacy", 303), (None, "/operator", 303),
+        ("u1", "/operator", 403), ("operator", "/home", 303), ("operator", "/operator", 200),
+        ("u1", "/home", 200), ("u1", "/browse", 200), ("u1", "/mine", 200),
+        ("u1", "/privacy", 200), (None, "/", 200), (None, "/model", 200),
         (None, "/api", 200), (None, "/signin", 200), (None, "/nothing", 404),
     ):  # fmt: skip
         club.client.cookies.clear()
@@ -146,7 +147,7 @@ def test_one_person_cannot_keep_the_service_busy(sqlite: Database, small: Rating
 
 
 def test_signing_in_and_guessing_sessions_are_limited(sqlite: Database, small: Ratings) -> None:
-    limits = Limits(joining=Rate(0.01, 3), address=UNLIMITED, wrong_tokens=Rate(0.01, 4))
+    limits = Limits(joining=Rate(0.01, 3), address=Rate(0.01, 4), wrong_tokens=UNLIMITED)
     with open_club(sqlite, small, limits) as club:
         form = {"token": club.tokens["u1"]}
         statuses = [
@@ -200,10 +201,12 @@ def test_headers_keep_pages_to_themselves(small_club: Club) -> None:
         assert "server" not in headers
 
 
-def test_a_form_leads_to_ones_own_ratings_the_latest_first(small_club: Club) -> None:
+def test_a_form_leads_back_to_where_it_was_and_nowhere_else(small_club: Club) -> None:
     signed_in(small_club, "u1")
-    form = {"item": "129", "rating": "4", "back": "https://elsewhere.example"}
-    answer = small_club.client.post("/rate", data=form, headers=OUR_PAGE)
-    assert answer.headers["location"] == "/rate/mine"
-    page = small_club.client.get("/rate/mine", headers=OUR_PAGE).text
-    assert page.index("<h3>Film 29</h3>") == page.index("<h3>")
+    for place, back in (("home", "/home?"), ("mine", "/mine?"), ("https://elsewhere", "/item/")):
+        form = {"item": "129", "rating": "4", "place": place[:10]}
+        answer = small_club.client.post("/rate", data=form, headers=OUR_PAGE)
+        assert answer.headers["location"].startswith(back)
+    page = small_club.client.get("/mine", headers=OUR_PAGE).text
+    first = page[page.index('<span class="name">') :]
+    assert first.startswith('<span class="name">Film 29</span>')  # the latest first

@@ -11,7 +11,13 @@ from discreet.database.declaration import Declaration
 from discreet.database.ledger import ReleaseEntry
 from discreet.privacy.lifetime import Loss
 from discreet.service import charts
-from discreet.service.plain_language import Ground, explained, offered_levels, surest
+from discreet.service.plain_language import (
+    Ground,
+    explained,
+    guessing,
+    offered_levels,
+    surest,
+)
 
 
 @given(st.floats(0.01, 5), st.floats(0.001, 0.999))
@@ -63,7 +69,7 @@ def test_a_chart_of_bars_is_as_high_as_its_values() -> None:
     assert charts.timeline([], {}).marks == []
 
 
-def test_the_picture_puts_smaller_errors_lower_and_words_apart() -> None:
+def test_the_picture_puts_smaller_errors_lower_and_its_legend_names_them() -> None:
     assessed = {
         "mean": 1.1, "chosen": 0.94, "no_noise": 0.935,
         "uniform": [[0.1, 1.0], [1.0, 0.95], [3.0, 0.94]],
@@ -71,5 +77,19 @@ def test_the_picture_puts_smaller_errors_lower_and_words_apart() -> None:
     chart = charts.picture(assessed)
     assert np.all(np.diff([mark.y for mark in chart.marks]) > 0)
     assert np.all(np.diff([mark.x for mark in chart.marks]) > 0)
-    words = [line.y + line.height for line in chart.lines]
-    assert np.all(np.diff(words) > 10)
+    by_height = sorted(chart.lines, key=lambda line: -line.y)
+    assert [line.value for line in by_height] == ["0.935", "0.940", "1.100"]
+    assert {line.label for line in chart.lines} == {
+        "everybody's own level", "without noise", "always the mean"
+    }  # fmt: skip
+
+
+def test_what_all_levels_promise_is_said_once_and_not_once_nothing_is() -> None:
+    declared = Declaration(things="books")
+    assert "whether you rated one of the books" in guessing(declared, Ground.SOUND)
+    assert "lost in a restore" in guessing(declared, Ground.RESTORED)
+    assert guessing(declared, Ground.SEEDED).startswith("Nothing is promised")
+    bars = charts.certainty(offered_levels(declared, Ground.SOUND), 0.0)
+    assert [bar.percent for bar in bars] == ["52.5%", "57.5%", "73.2%"]
+    shares = [2 * surest(Loss(level)) - 1 for level in declared.levels]
+    assert [bar.width for bar in bars] == pytest.approx([100 * s for s in shares], abs=0.05)

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ import httpx2 as httpx
 import pytest
 
 from discreet.data.ratings import Ratings
-from discreet.database import people
+from discreet.database import ledger, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.people import Role
 from tests.databases import filled
@@ -46,12 +47,13 @@ def test_a_new_service_declares_and_stops_gracefully(tmp_path: Path) -> None:
 def test_every_acknowledged_rating_survives_kill_9(
     database: Database, small: Ratings, tmp_path: Path
 ) -> None:
-    """With DISCREET_KILLS more often; benchmarks/service.py does it with publications beside."""
+    """Of two workers, with a publication beside; with DISCREET_KILLS more often."""
     filled(database, small)
     with database.writing() as connection:
         token = people.issue(connection, Role.PERSON, "u1")
+        operator = people.issue(connection, Role.OPERATOR)
     bearer = {"Authorization": f"Bearer {token}"}
-    url = database.url.render_as_string(hide_password=False)
+    words = ("--database", database.url.render_as_string(hide_password=False), "--workers", "2")
     acknowledged: dict[str, float] = {}
     answered: list[str] = []
     chance = random.Random(1)
@@ -70,19 +72,71 @@ def test_every_acknowledged_rating_survives_kill_9(
                     acknowledged[item] = float(value)
                     answered.append(item)
 
-    for _ in range(int(os.environ.get("DISCREET_KILLS", "2"))):
-        with serving(tmp_path, "--database", url) as served:
-            writer = threading.Thread(target=write, args=(served,))
-            writer.start()
+    for _ in range(int(os.environ.get("DISCREET_KILLS", "1"))):
+        with serving(tmp_path, *words) as served:
+            asked = {"Authorization": f"Bearer {operator}"}
+            httpx.post(f"{served.address}/api/operator/releases", headers=asked)
+            writers = [threading.Thread(target=write, args=(served,)) for _ in range(4)]
+            for writer in writers:
+                writer.start()
             count = len(answered)
-            while len(answered) < count + chance.randint(5, 25):
+            while len(answered) < count + chance.randint(20, 60):
                 time.sleep(0.01)
             served.kill()
-            writer.join()
+            for writer in writers:
+                writer.join()
     assert len(acknowledged) == 5
-    with serving(tmp_path, "--database", url) as served:
-        stored = httpx.get(f"{served.address}/api/me/ratings", headers=bearer).json()
-    assert acknowledged.items() <= {r["item"]: r["rating"] for r in stored}.items()
+    with database.reading() as connection:
+        stored = {own.item: own.rating for own in own_ratings.of(connection, "u1")}
+        entries, spent = ledger.entries(connection), ledger.latest_counts(connection)
+    assert acknowledged.items() <= stored.items()
+    # A publisher outlives the service: its release is out with all that it cost, or not at all.
+    assert bool(entries) == bool(spent)
+
+
+def test_a_publisher_goes_on_when_nobody_listens_any_more(sqlite: Database, small: Ratings) -> None:
+    """The service that started it was killed: what it had begun comes out all the same."""
+    filled(sqlite, small)
+    words = ("operate", "publish", "--json", "--no-assess", "--database", sqlite.url.database or "")
+    with subprocess.Popen(
+        [sys.executable, "-m", "discreet", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as publisher:
+        assert publisher.stdout is not None
+        assert publisher.stderr is not None
+        publisher.stdout.close()
+        publisher.stderr.close()
+        publisher.wait()
+    with sqlite.reading() as connection:
+        assert [entry.number for entry in ledger.entries(connection)] == [1]
+        assert ledger.latest_counts(connection) == {1: len(small)}
+
+
+def test_several_workers_are_one_service(sqlite: Database, small: Ratings, tmp_path: Path) -> None:
+    filled(sqlite, small)
+    with sqlite.writing() as connection:
+        operator = people.issue(connection, Role.OPERATOR)
+    asked = {"Authorization": f"Bearer {operator}"}
+    words = ("--database", sqlite.url.database or "", "--workers", "2")
+    with serving(tmp_path, *words) as served:
+        address = f"{served.address}/api/operator"
+        while len(served.workers()) < 2 or served.log.read_text().count('"started"') < 2:
+            time.sleep(0.05)
+        assert httpx.post(f"{address}/releases", headers=asked).status_code == 202
+        # Whichever is asked, over connections of their own, tells of it.
+        for _ in range(8):
+            found = httpx.get(f"{address}/publication", headers=asked).json()
+            assert found["state"] in ("running", "published")
+            again = httpx.post(f"{address}/releases", headers=asked)
+            assert found["state"] == "published" or again.status_code in (202, 409)
+        os.kill(served.workers()[0], signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while served.log.read_text().count('"started"') < 3:  # another takes its place
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert httpx.get(f"{served.address}/healthz").status_code == 200
+        assert served.stop() == 0
+        assert served.workers() == []
+    assert "worker ended" in served.log.read_text()
 
 
 def test_the_demo_is_ready_at_one_command(tmp_path: Path) -> None:

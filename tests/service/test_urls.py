@@ -43,13 +43,18 @@ class Page(HTMLParser):
         super().__init__()
         self.links: list[str] = []
         self.forms: list[Form] = []
+        self.elsewhere: list[Form] = []
         self.feed(text)
+        self.forms += self.elsewhere
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         known = {name: value or "" for name, value in attrs}
-        self.links += [known[name] for name in ("href", "src", "formaction") if name in known]
-        if tag == "form":
+        self.links += [known[name] for name in ("href", "src") if name in known]
+        if tag == "form" and known.get("method") != "dialog":  # that one only closes a window
             self.forms.append(Form(known["action"], known.get("method", "get").lower()))
+        if "formaction" in known:  # a button that goes elsewhere with the same fields
+            form = self.forms[-1]
+            self.elsewhere.append(Form(known["formaction"], form.method, form.fields))
         name = known.get("name")
         if not name or not self.forms:
             return
@@ -76,7 +81,9 @@ class Walk:
         self.asked.append(f"{method} {url}")
         answer = self.club.client.request(method, url, headers=OUR_PAGE, **words)
         assert answer.status_code < 400, (method, url, answer.text)
-        self.linked |= {answer.headers[name] for name in ("location",) if name in answer.headers}
+        if "location" in answer.headers:
+            self.linked.add(answer.headers["location"])
+            return self.take("GET", answer.headers["location"])
         return answer.text if "html" in answer.headers.get("content-type", "") else ""
 
     def look_at(self, text: str, depth: int) -> None:
@@ -127,13 +134,13 @@ def walked(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator
         try:
             walk = Walk(club)
             signed_in(club, "u1")
-            walk.look_at(walk.take("GET", "/rate"), depth=2)
+            walk.look_at(walk.take("GET", "/home"), depth=2)
             document = club.client.get("/openapi.json").json()
             answers = list(use_api(club, document))
             club.app.state.service.public.search = broken
             club(None, "POST", "/api/catalogue/search", json={"words": WORD})
             signed_in(club, "u2")
-            club.client.post("/rate/search", data={"q": WORD}, headers=OUR_PAGE)
+            club.client.post("/browse", data={"q": WORD}, headers=OUR_PAGE)
         finally:
             root.handlers, root.level = handlers, level
         yield Walked(walk, written.getvalue(), answers, document)
@@ -145,28 +152,37 @@ def broken(words: str) -> None:
 
 
 def use_api(club: Club, document: dict[str, Any]) -> Iterator[Any]:
-    """Every operation that a person may ask for, but erasing oneself."""
+    """Every operation that a person or a front end may ask for, but erasing anybody."""
+    pair = {"person": "u1", "item": ITEM}
     bodies: dict[str, dict[str, object]] = {
         "/api/me/ratings": {"item": ITEM, "rating": 4}, "/api/me/ratings/read": {"item": ITEM},
         "/api/catalogue/search": {"words": WORD}, "/api/me/ratings/delete": {"item": ITEM},
+        "/api/service/ratings": {"rows": [{**pair, "rating": 4}]},
+        "/api/service/ratings/delete": {"rows": [pair]},
+        "/api/service/recommendations": {"people": ["u1"]},
+        "/api/service/people/export": {"person": "u1"},
     }  # fmt: skip
     operations = [(m.upper(), path) for path, ways in document["paths"].items() for m in ways]
     # To give the rating comes first, to delete it late, a new token at the end.
     turn = ("PUT", "GET", "POST", "DELETE")
-    late = {"/api/me/ratings/delete": 1, "/api/me/token": 2}
+    late = {"/api/me/ratings/delete": 1, "/api/service/ratings/delete": 2, "/api/me/token": 2}
+    others = ("/api/operator", "/metrics", "/api/me/events", "/api/service/events")
     for method, path in sorted(operations, key=lambda o: (late.get(o[1], 0), turn.index(o[0]))):
-        if path.startswith("/api/operator") or path == "/metrics" or method == "DELETE":
+        if path.startswith(others) or method == "DELETE" or path.endswith("/erase"):
             continue
         known = bodies.get(path) if method in ("PUT", "POST") else None
-        answer = club("u1", method, path.replace("{number}", "1"), json=known)
+        who = "service" if path.startswith("/api/service") else "u1"
+        answer = club(who, method, path.replace("{number}", "1"), json=known)
         assert answer.status_code < 400, (method, path, answer.text)
         yield answer
 
 
 def test_the_walk_went_everywhere(walked: Walked) -> None:
     asked = {line.split("?")[0] for line in walked.walk.asked}
-    assert asked >= {"GET /rate", "GET /privacy", "GET /model", "GET /api",
-                     "POST /rate", "POST /rate/search"}  # fmt: skip
+    assert asked >= {"GET /home", "GET /browse", "GET /mine", "GET /privacy", "GET /model",
+                     "GET /api", "POST /rate", "POST /hide", "POST /undo", "POST /level",
+                     "POST /browse"}  # fmt: skip
+    assert {line.split("/")[1] for line in asked} >= {"item", "covers"}
     assert any(WORD in key for key in walked.walk.submitted)
     assert any("'page', '2'" in key for key in walked.walk.submitted)
     assert any("'action', 'delete'" in key for key in walked.walk.submitted)
@@ -196,13 +212,16 @@ def test_no_url_of_the_api_has_room_for_a_text(walked: Walked) -> None:
         if parameter["in"] in ("path", "query")
     ]
     assert len(found) >= 4
-    # Columns of the public item table, which the operator vouches for, are no items.
+    # The operator says how a table is to be read, columns by name among it: these are no items.
     texts = {
         (path, name)
         for path, name, schema in found
         if schema.get("type") not in ("integer", "number", "boolean") and "enum" not in schema
     }
-    assert texts == {("/api/operator/items", "public_column")}
+    reading = {"columns", "separator", "encoding"}
+    assert texts == {("/api/operator/items", name) for name in (*reading, "public_column")} | {
+        ("/api/operator/ratings", name) for name in (*reading, "keep")
+    } | {("/api/operator/events", name) for name in reading}
 
 
 def test_our_own_logs_hold_none_either(walked: Walked) -> None:

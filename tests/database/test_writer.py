@@ -1,0 +1,98 @@
+"""Writing together: all of it durable before anybody is told, and nobody takes others along."""
+
+import threading
+from concurrent.futures import Future
+
+import pytest
+import sqlalchemy as sa
+
+from discreet.database import own_ratings, people, writer
+from discreet.database.connection import Database
+from discreet.database.declaration import establish
+from discreet.database.writer import Writer
+from discreet.errors import BusyError
+from discreet.operate.imports import add_items
+from tests.databases import films
+
+
+@pytest.fixture
+def writing(database: Database) -> Database:
+    establish(database)
+    add_items(database, films())
+    with database.writing() as connection:
+        people.add_many(connection, ["ann", "bob"])
+    return database
+
+
+def rating(person: str, item: int) -> object:
+    return lambda connection: own_ratings.put(connection, person, str(item), 3.0, 0.1)
+
+
+def held_back(database: Database, wanted: list[object]) -> tuple[Writer, list[Future[object]]]:
+    """Submit while another transaction writes, so that all of it waits together."""
+    made = Writer(database)
+    begun = threading.Event()
+
+    def first(_: sa.Connection) -> None:
+        begun.set()
+        going_on.wait(30)
+
+    going_on = threading.Event()
+    futures = [made.submit(first)]
+    assert begun.wait(30)
+    try:
+        futures += [made.submit(work) for work in wanted]  # type: ignore[arg-type]
+    except BusyError:
+        going_on.set()
+        made.close()
+        raise
+    going_on.set()
+    return made, futures[1:]
+
+
+def test_what_waits_together_is_committed_together(writing: Database) -> None:
+    commits: list[int] = []
+    sa.event.listen(writing.engine, "commit", lambda _: commits.append(1))
+    made, futures = held_back(writing, [rating("ann", 100 + k) for k in range(30)])
+    assert [f.result(30).item for f in futures] == [str(100 + k) for k in range(30)]  # type: ignore[attr-defined]
+    assert len(commits) == 2  # the one that was waited for, and all the others
+    with writing.reading() as connection:
+        assert len(own_ratings.of(connection, "ann")) == 30
+    made.close()
+
+
+def test_one_that_cannot_be_written_takes_no_other_along(writing: Database) -> None:
+    made, futures = held_back(
+        writing, [rating("ann", 100), rating("nobody", 101), rating("bob", 102)]
+    )
+    with pytest.raises(sa.exc.IntegrityError):
+        futures[1].result(30)
+    assert [futures[k].exception(30) for k in (0, 2)] == [None, None]
+    with writing.reading() as connection:
+        assert len(own_ratings.of(connection, "ann")) == len(own_ratings.of(connection, "bob")) == 1
+    made.close()
+
+
+def test_nobody_is_told_before_it_is_durable(writing: Database) -> None:
+    seen: list[bool] = []
+    made = Writer(writing)
+
+    def look(done: Future[object]) -> None:
+        other = Database(writing.url.render_as_string(hide_password=False))
+        with other.reading() as connection:
+            seen.append(own_ratings.one(connection, "ann", "100") is not None)
+        other.close()
+        done.result()
+
+    future = made.submit(rating("ann", 100))  # type: ignore[arg-type]
+    future.add_done_callback(look)
+    made.close()  # writes what waits
+    assert seen == [True]
+
+
+def test_who_comes_when_far_too_many_wait_is_refused(
+    writing: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "MOST_WAITING", 3)
+    with pytest.raises(BusyError, match="try again"):
+        held_back(writing, [rating("ann", 100 + k) for k in range(5)])
