@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 
+import numpy as np
 import polars as pl
 import sqlalchemy as sa
 from alembic import command
@@ -11,9 +12,10 @@ from alembic.script import ScriptDirectory
 from discreet.database import answered, catalogue, ledger, own_ratings, people
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, catalogue_version, establish
+from discreet.database.hashes import hashes_of_one
 from discreet.database.migrations import config
 from discreet.database.people import Role, digest
-from discreet.privacy.hashing import pair_hash
+from discreet.privacy.hashing import HASH_BITS, pair_hash
 from discreet.service import disclosure
 
 KEY = "7" * 64
@@ -89,6 +91,7 @@ def test_what_the_version_before_held_is_there_with_what_is_new(database: Databa
     with database.writing() as connection:
         assert people.bearer(connection, TOKEN) is not None
         assert ledger.summary(connection)["pairs"] == 2
+        assert len(ledger.spends_of(connection, hashes_of_one(connection, "ann", ["a", "b"]))) == 2
         assert catalogue.removed(connection) == frozenset()
         assert catalogue.take_down(connection, "c")
         assert answered.once(connection, "shop", "1", b"", lambda _: {"written": 1}) == {
@@ -112,3 +115,28 @@ def test_what_the_first_version_held_is_there_after_the_upgrade(database: Databa
         catalogue = pl.Series("item", ["a", "b", "c"])
         found = disclosure.record(connection, declared, "ann", own, catalogue)
     assert {one.item: one.state for one in found.ratings} == {"a": "counted", "b": "deleted"}
+
+
+def test_no_spend_is_forgotten_when_rows_become_pages(database: Database) -> None:
+    """Against the rows themselves: some share the first half of their hashes, some no release."""
+    first_version(database, Declaration(declared_at=1), upto="0005")
+    rng, count = np.random.default_rng(6), 3000
+    halves = np.concatenate([rng.integers(0, 1 << HASH_BITS, 2998), [0, (1 << HASH_BITS) - 1]])
+    first = np.where(rng.random(count) < 0.1, np.roll(halves, 1), halves)
+    second = rng.permutation(count)
+    numbers = np.where(rng.random((5, count)) < 0.3, 0.0, rng.random((5, count)))
+    release = [None if one else 1 for one in rng.random(count) < 0.2]
+    revision = rng.integers(0, 1 << 48, count)
+    columns = (first, second, *numbers, np.array(release, dtype=object), revision)
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    names = ("h1", "h2", "level", "spent", "delta", "pure", "mu2", "release", "revision")
+    with database.writing() as connection:
+        table = sa.Table("spends", sa.MetaData(), autoload_with=connection)
+        given = [dict(zip(names, row, strict=True)) for row in rows]
+        connection.execute(sa.insert(table), given)
+    establish(database)
+    with database.reading() as connection:
+        found = ledger.spends_of(connection, (first, second))
+        assert ledger.summary(connection)["pairs"] == count + 2
+        assert not sa.inspect(connection).has_table("spends")
+    assert found == {(row[0], row[1]): row[2:] for row in rows}

@@ -12,10 +12,12 @@ from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.database.hashes import hashes_of_one
 from discreet.database.schema import settings
+from discreet.database.spend_pages import DatabasePages
 from discreet.errors import DiscreetError, LedgerError
 from discreet.operate.copies import back_up, charge_in_full
 from discreet.operate.imports import add_items
 from discreet.operate.releases import preview, publish
+from discreet.privacy import spend_pages
 from discreet.privacy.lifetime import Loss, Spends
 from discreet.privacy.purses import told
 from discreet.release.release import Release
@@ -60,11 +62,11 @@ def test_a_restore_charges_also_what_was_taken_down_and_says_a_whole_level(
         catalogue.take_down(connection, item, back=True)
     assert preview(database, declared)["spending"] == 0
     with database.reading() as connection:
-        known = ledger.all_spends(connection)
-    assert known.height == len(small)
+        known = [page.numbers for page in spend_pages.pages(DatabasePages(connection))]
+    assert sum(numbers.shape[1] for numbers in known) == len(small)
     # Out of its purses a pair has spent some of that level, not something on top of it.
-    for row in known.drop("h1", "h2").unique().iter_rows():
-        spends = Spends(*(np.array([number]) for number in row))
+    for row in np.unique(np.concatenate(known, axis=1), axis=1).T:
+        spends = Spends(*row[:, None])
         assert told(spends, declared.delta) == Loss(declared.max_level, declared.delta)
 
 

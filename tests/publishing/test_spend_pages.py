@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
+from discreet.privacy import spend_pages
 from discreet.privacy.lifetime import Costs, Spends
-from discreet.publishing import spend_pages
 from discreet.publishing.file_ledger import FORMAT, FileLedger, connect
+from discreet.publishing.file_pages import SCHEMA, FilePages
 from discreet.publishing.ledger import hash_records
 from discreet.schemes.chorus.scheme import Chorus
 from tests.publishing.ledgers import ITEMS, put
@@ -29,13 +30,13 @@ UPDATE meta SET value = '3' WHERE name = 'format';
 
 
 @pytest.fixture
-def pages() -> Iterator[sqlite3.Connection]:
+def pages() -> Iterator[FilePages]:
     with closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(spend_pages.SCHEMA)
-        yield database
+        database.executescript(SCHEMA)
+        yield FilePages(database)
 
 
-def test_spends_add_up_as_in_a_table_of_pairs(pages: sqlite3.Connection) -> None:
+def test_spends_add_up_as_in_a_table_of_pairs(pages: FilePages) -> None:
     """Against a dictionary; many pairs share the first half of their hashes."""
     rng = np.random.default_rng(3)
     known: dict[tuple[int, int], np.ndarray] = {}
@@ -53,14 +54,14 @@ def test_spends_add_up_as_in_a_table_of_pairs(pages: sqlite3.Connection) -> None
     found = spend_pages.find(pages, (everything[0], everything[1]))
     expected = [known.get(pair, np.zeros(5)) for pair in map(tuple, everything.T.tolist())]
     assert (np.array(found) == np.array(expected).T).all()
-    assert spend_pages.summary(pages)["pairs"] == len(known)
+    assert spend_pages.summary(spend_pages.pages(pages))["pairs"] == len(known)
 
 
-def test_an_empty_ledger_knows_nothing(pages: sqlite3.Connection) -> None:
+def test_an_empty_ledger_knows_nothing(pages: FilePages) -> None:
     none = np.zeros(0, dtype=np.int64)
     assert spend_pages.find(pages, (none, none)).level.shape == (0,)
     spend_pages.add(pages, (none, none), Costs.of(np.zeros(0)))
-    assert spend_pages.summary(pages)["mean"] == 0
+    assert spend_pages.summary(spend_pages.pages(pages))["mean"] == 0
     one = np.array([5])
     assert spend_pages.find(pages, (one, one)) == Spends.none(1)
 

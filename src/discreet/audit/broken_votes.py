@@ -155,7 +155,7 @@ def forgetful_database() -> list[Change]:
     """The database's ledger forgets what was spent."""
     from discreet.database import ledger
 
-    return instead(ledger, "all_spends", lambda own: lambda connection: own(connection).clear())
+    return instead(ledger, "find_spends", lambda _: lambda _, hashes: Spends.none(len(hashes[0])))
 
 
 def part_read_twice() -> list[Change]:

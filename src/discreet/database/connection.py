@@ -36,6 +36,8 @@ class Lock(IntEnum):
     """Of a database: its tables and its declaration."""
     GENERATION = 0x64697367
     """The ledger's: reading what was declared and published, and writing it."""
+    SPENDS = 0x64697369
+    """The ledger's pages, which are read, added to, and written back."""
     CATALOGUE = 0x64697364
     """Adding to it, which looks at what is there."""
     TOKENS = 0x64697365

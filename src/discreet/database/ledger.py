@@ -6,32 +6,27 @@ two publishers who began from the same release only one can record the next.
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from discreet.arrays import Integers
-from discreet.database.connection import Database
-from discreet.database.schema import assessments, release_files, releases, settings, spends
-from discreet.database.streaming import stream
+from discreet.database.connection import Database, Lock, one_at_a_time
+from discreet.database.schema import assessments, release_files, releases, settings
+from discreet.database.spend_pages import DatabasePages
 from discreet.errors import LedgerError
+from discreet.privacy import spend_pages
 from discreet.privacy.hashing import Hashes
-from discreet.privacy.lifetime import SPEND_COLUMNS, Costs, Summary
+from discreet.privacy.lifetime import Costs, Spends, Summary
+from discreet.privacy.spend_pages import Page
 
-_CHUNK = 5_000
 SHARE = "pure share"
 _SHARE = sa.select(settings.c.value).where(settings.c.name == SHARE)
-_AMONG = sa.select(*spends.c).where(spends.c.h1.in_(sa.bindparam("first", expanding=True)))
-_ONE = sa.select(*spends.c).where(
-    spends.c.h1 == sa.bindparam("first"), spends.c.h2 == sa.bindparam("second")
-)
-"""Made once, as every rating that is given asks for its own: to make it takes longer."""
 
 
 class ReleaseEntry(NamedTuple):
@@ -84,13 +79,9 @@ def files(connection: Connection, number: int) -> dict[str, bytes]:
     return {row.name: bytes(row.content) for row in rows}
 
 
-def all_spends(connection: Connection) -> pl.DataFrame:
-    """What all pairs have spent: a frame with the columns of SPEND_COLUMNS."""
-    query = sa.select(*(spends.c[name] for name in SPEND_COLUMNS))
-    parts = [
-        pl.DataFrame(part, schema=SPEND_COLUMNS, orient="row") for part in stream(connection, query)
-    ]
-    return pl.concat(parts) if parts else pl.DataFrame(schema=SPEND_COLUMNS)
+def find_spends(connection: Connection, hashes: Hashes) -> Spends:
+    """What these pairs have spent; a new one nothing."""
+    return spend_pages.find(DatabasePages(connection), hashes)
 
 
 def pure_share(connection: Connection) -> float | None:
@@ -101,21 +92,12 @@ def pure_share(connection: Connection) -> float | None:
 
 def spends_of(connection: Connection, hashes: Hashes) -> dict[tuple[int, int], Spend]:
     """What these pairs have spent, those alone that have; keyed by their hashes."""
-    first, second = (column.tolist() for column in hashes)
-    wanted = set(zip(first, second, strict=True))
-    if len(wanted) == 1:
-        row = connection.execute(_ONE, {"first": first[0], "second": second[0]}).one_or_none()
-        return {} if row is None else {(row.h1, row.h2): _spend(row)}
     found = {}
-    for start in range(0, len(first), _CHUNK):
-        for row in connection.execute(_AMONG, {"first": first[start : start + _CHUNK]}):
-            if (row.h1, row.h2) in wanted:
-                found[row.h1, row.h2] = _spend(row)
+    for _, page in spend_pages.look_up(DatabasePages(connection), hashes):
+        rows = (part.tolist() for part in (*page.hashes, *page.numbers, *page.marks))
+        for first, second, *spent, release, revision in zip(*rows, strict=True):
+            found[first, second] = Spend._make((*spent, release or None, revision))
     return found
-
-
-def _spend(row: Any) -> Spend:
-    return Spend._make(getattr(row, name) for name in Spend._fields)
 
 
 def record(
@@ -148,41 +130,11 @@ def record(
         ) from None
 
 
-_COLUMNS = (*SPEND_COLUMNS, "release", "revision")
-_ADD = """
-    ON CONFLICT (h1, h2) DO UPDATE SET
-        level = CASE WHEN excluded.level > spends.level THEN excluded.level ELSE spends.level END,
-        spent = spends.spent + excluded.spent, delta = spends.delta + excluded.delta,
-        pure = spends.pure + excluded.pure, mu2 = spends.mu2 + excluded.mu2,
-        release = excluded.release, revision = excluded.revision
-"""
-
-
 def add_spends(connection: Connection, charges: Charges, number: int | None) -> None:
-    """Add up what pairs spend, in the drivers' own fast ways: others are waiting to write."""
-    counted, (first, second) = charges.costs.counted, charges.hashes
-    # In the table's own order rows are written several times faster.
-    order = np.flatnonzero(counted)[np.lexsort((second[counted], first[counted]))]
-    columns = (first, second, *charges.costs, charges.revisions)
-    *others, revision = (column[order].tolist() for column in columns)
-    rows = list(zip(*others, [number] * len(order), revision, strict=True))
-    names = ", ".join(_COLUMNS)
-    if not rows:
-        return
-    if connection.dialect.name == "sqlite":
-        places = ", ".join("?" * len(_COLUMNS))
-        connection.exec_driver_sql(f"INSERT INTO spends ({names}) VALUES ({places}) {_ADD}", rows)
-        return
-    new = "CREATE TEMPORARY TABLE new_spends (LIKE spends) ON COMMIT DROP"
-    connection.exec_driver_sql(new)
-    driver = connection.connection.driver_connection
-    assert driver is not None
-    with driver.cursor().copy(f"COPY new_spends ({names}) FROM STDIN") as copy:
-        for row in rows:
-            copy.write_row(row)
-    connection.exec_driver_sql(
-        f"INSERT INTO spends ({names}) SELECT {names} FROM new_spends {_ADD}"
-    )
+    """Add up what pairs spend."""
+    one_at_a_time(connection, Lock.SPENDS)
+    pages, (hashes, costs, revisions) = DatabasePages(connection), charges
+    spend_pages.add(pages, hashes, costs, number or 0, revisions)
 
 
 def charge_all(connection: Connection, level: float, delta: float) -> None:
@@ -190,12 +142,15 @@ def charge_all(connection: Connection, level: float, delta: float) -> None:
 
     That is one whole level and delta: what came out of either purse is among it, not on top.
     """
-    full = {"level": level, "spent": level, "delta": delta}
-    most = {
-        name: sa.case((spends.c[name] > value, spends.c[name]), else_=value)
-        for name, value in full.items()
-    }
-    connection.execute(sa.update(spends).values(**most, pure=0.0, mu2=0.0, release=None))
+    full = np.array([level, level, delta])[:, None]
+
+    def charge(page: Page) -> None:
+        page.numbers[:3] = np.maximum(page.numbers[:3], full)
+        page.numbers[3:] = 0.0
+        page.marks[0] = 0
+
+    one_at_a_time(connection, Lock.SPENDS)
+    spend_pages.change(DatabasePages(connection), charge)
 
 
 def assess(database: Database, number: int, content: Mapping[str, Any]) -> None:
@@ -212,36 +167,25 @@ def assessed(connection: Connection) -> dict[int, dict[str, Any]]:
 
 def summary(connection: Connection) -> Summary:
     """What all pairs have spent: for the operator alone."""
-    f, c = sa.func, spends.c
-    spent = c.spent + c.pure
-    query = sa.select(
-        f.count(c.h1), f.sum(spent), f.avg(spent), f.max(spent), f.max(c.delta), f.max(c.mu2)
-    )
-    pairs, total, mean, most, delta, mu2 = (float(n or 0) for n in connection.execute(query).one())
-    return Summary(
-        pairs=pairs,
-        total=total,
-        mean=mean,
-        largest=most,
-        largest_delta=delta,
-        largest_mu=math.sqrt(mu2),
-    )
+    return spend_pages.summary(spend_pages.pages(DatabasePages(connection)))
 
 
 def spread(connection: Connection, levels: Sequence[float]) -> list[tuple[float, float, int]]:
     """For the operator alone: how many pairs have spent more than one offered level, up to the
     next, undivided or pure: rows (above, up to, pairs)."""
-    bounds, spent = [0.0, *levels], spends.c.spent + spends.c.pure
-    # What was spent is a level rounded down to the grid: a hair above never happens.
-    counted = [
-        sa.func.sum(sa.case(((spent > low) & (spent <= high), 1), else_=0))
-        for low, high in pairwise(bounds)
-    ]
-    row = connection.execute(sa.select(*counted)).one()
-    return [(*pair, int(n or 0)) for pair, n in zip(pairwise(bounds), row, strict=True)]
+    bounds = [0.0, *levels]
+    counts = np.zeros(len(bounds) + 1, dtype=np.int64)
+    for page in spend_pages.pages(DatabasePages(connection)):
+        spent = page.numbers[1] + page.numbers[3]
+        # What was spent is a level rounded down to the grid: a hair above never happens.
+        counts += np.bincount(np.searchsorted(bounds, spent), minlength=len(counts))
+    return [(*pair, int(n)) for pair, n in zip(pairwise(bounds), counts[1:-1], strict=True)]
 
 
 def latest_counts(connection: Connection) -> dict[int, int]:
     """For the operator alone: how many pairs were counted last in each release."""
-    query = sa.select(spends.c.release, sa.func.count()).group_by(spends.c.release)
-    return {int(number or 0): int(count) for number, count in connection.execute(query)}
+    found: Counter[int] = Counter()
+    for page in spend_pages.pages(DatabasePages(connection)):
+        numbers, counts = np.unique(page.marks[0], return_counts=True)
+        found.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+    return dict(found)

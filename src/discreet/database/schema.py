@@ -134,20 +134,13 @@ release_files = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
-spends = Table(
-    "spends",
+spend_pages = Table(
+    "spend_pages",
     metadata,
-    Column("h1", BigInteger, primary_key=True, autoincrement=False),
-    Column("h2", BigInteger, primary_key=True, autoincrement=False),
-    Column("level", Float(53), nullable=False),
-    Column("spent", Float(53), nullable=False),
-    Column("delta", Float(53), nullable=False),
-    Column("release", ForeignKey("releases.number"), comment="The latest, if there was one."),
-    Column("revision", BigInteger, nullable=False, comment="Of the rating that was counted last."),
-    Column("pure", Float(53), nullable=False, server_default="0"),
-    Column("mu2", Float(53), nullable=False, server_default="0"),
-    sqlite_with_rowid=False,
-    comment="The ledger: keyed hashes of pairs, kept also when a person is erased.",
+    Column("page", Integer, primary_key=True, autoincrement=False),
+    Column("content", LargeBinary, nullable=False),
+    comment="The ledger: keyed hashes of pairs and what they have spent, those together whose "
+    "hashes begin with the number of the page; kept also when a person is erased.",
 )
 
 assessments = Table(

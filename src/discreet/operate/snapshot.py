@@ -19,7 +19,7 @@ from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, ledger_key
 from discreet.errors import DataError, LedgerError
 from discreet.privacy.hashing import Hashes
-from discreet.publishing.ledger import find_spends, hash_records
+from discreet.publishing.ledger import hash_records
 from discreet.release.release import Release
 from discreet.schemes.base import LedgerState
 
@@ -65,13 +65,11 @@ def read_snapshot(
         content = ledger.files(connection, ledger.latest(connection))
         gone = frozenset() if taken_down else catalogue.removed(connection)
         table = _in_order(own_ratings.everybody(connection), gone)
-        key = ledger_key(connection)
-        known = ledger.all_spends(connection)
+        ratings = _over_catalogue(table, items, declared)
+        hashes = hash_records(ledger_key(connection), ratings)
+        spends = ledger.find_spends(connection, hashes)
         share = ledger.pure_share(connection)
-    ratings = _over_catalogue(table, items, declared)
-    hashes = hash_records(key, ratings)
     before = Release.from_files(content) if content else None
-    spends = find_spends(known, hashes)
     state = LedgerState(spends, before, history, earlier=number - 1, share=share)
     return Snapshot(at, items, ratings, table["revision"].to_numpy(), hashes, state)
 

@@ -12,22 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypedDict
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from discreet.arrays import Floats
 from discreet.privacy.fixedpoint import LEDGER_SHAVE
-
-SPEND_COLUMNS: dict[str, type[pl.DataType]] = {
-    "h1": pl.Int64,
-    "h2": pl.Int64,
-    "level": pl.Float64,
-    "spent": pl.Float64,
-    "delta": pl.Float64,
-    "pure": pl.Float64,
-    "mu2": pl.Float64,
-}
-"""How every ledger keeps its spends: a pair's two hashes, and the numbers of `Spends`."""
 
 
 class Spends(NamedTuple):

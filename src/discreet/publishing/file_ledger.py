@@ -1,6 +1,6 @@
 """The ledger in a file: what each pair of user and item has spent, over all releases; secret.
 
-A SQLite file that only its owner can read; `spend_pages` says how spends lie in it. A pair is named
+A SQLite file that only its owner can read; `file_pages` says how spends lie in it. A pair is named
 by a keyed hash alone, so erasing a person's ratings elsewhere leaves nothing here that names them.
 A spend is written durably before its release becomes visible; a crash in between loses budget,
 never privacy, and the next publication first puts in place what was recorded and staged.
@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from discreet.data.ratings import Ratings
 from discreet.errors import LedgerError
+from discreet.privacy import spend_pages
 from discreet.privacy.beside import Beside
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.generation import Generation, unrecorded
@@ -27,7 +28,7 @@ from discreet.privacy.hashing import Hashes
 from discreet.privacy.history import History
 from discreet.privacy.keeper import Keeper
 from discreet.privacy.lifetime import Costs, Spends, Summary
-from discreet.publishing import spend_pages
+from discreet.publishing.file_pages import SCHEMA, FilePages
 from discreet.publishing.ledger import Named, hash_records
 
 FORMAT, OLDER = "4", ("3", "2")
@@ -35,7 +36,7 @@ FORMAT, OLDER = "4", ("3", "2")
 written now with their next publication."""
 _SCHEMA = f"""
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-{spend_pages.SCHEMA}
+{SCHEMA}
 CREATE TABLE releases (
     number INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, scheme TEXT NOT NULL,
     threshold TEXT NOT NULL, recorded TEXT NOT NULL, state TEXT NOT NULL,
@@ -86,7 +87,7 @@ class _Keeper(Keeper[sqlite3.Connection]):
 
     def save(self, at: sqlite3.Connection, generation: Generation) -> None:
         """Store it; only versions that know of purses can read the ledger from now on."""
-        spend_pages.turn_into_pages(at)
+        FilePages(at).replace_rows()
         rows = [("generation", json.dumps(generation.to_dict())), ("format", FORMAT)]
         at.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
@@ -167,7 +168,7 @@ class FileLedger:
     def spends(self, ratings: Ratings) -> Spends:
         """What the pair of each record has spent so far."""
         with closing(connect(self.path)) as database:
-            return spend_pages.find(database, self._hashes(ratings))
+            return spend_pages.find(FilePages(database), self._hashes(ratings))
 
     def _hashes(self, ratings: Ratings) -> Hashes:
         """The pairs' names; of the table that was asked for last they are known."""
@@ -200,7 +201,7 @@ class FileLedger:
                     f"another process has published with {self.path} in the meantime: nothing was "
                     "recorded and nothing shown; publish again"
                 )
-            spend_pages.add(database, hashes, costs)
+            spend_pages.add(FilePages(database), hashes, costs)
             if share is not None:
                 row = ("share", repr(share))
                 database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", row)
@@ -259,8 +260,7 @@ class FileLedger:
         hashes = hash_records(self._key, ratings)
 
         def charge(database: sqlite3.Connection) -> None:
-            spend_pages.turn_into_pages(database)
-            spend_pages.charge_in_full(database, hashes)
+            FilePages(database).charge_in_full(hashes)
 
         with self.publishing():
             self._keeper.restored(charge, after)
@@ -280,12 +280,12 @@ class FileLedger:
     def summary(self) -> Summary:
         """What pairs have spent, but those charged in full, without limit: `charged_in_full`."""
         with closing(connect(self.path)) as database:
-            return spend_pages.summary(database)
+            return spend_pages.summary(spend_pages.pages(FilePages(database)))
 
     def charged_in_full(self) -> int:
         """For the operator alone: how many pairs will never be counted again, after a restore."""
         with closing(connect(self.path)) as database:
-            return spend_pages.charged_in_full(database)
+            return sum(int(p.endless.sum()) for p in spend_pages.pages(FilePages(database)))
 
 
 def connect(path: Path) -> sqlite3.Connection:

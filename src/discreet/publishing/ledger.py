@@ -5,12 +5,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, TypeVar
 
-import polars as pl
-
 from discreet.data.ratings import Ratings
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.hashing import Hashes, pair_hashes
-from discreet.privacy.lifetime import SPEND_COLUMNS, Spends
 from discreet.schemes.base import Batch, LedgerState
 
 Entry = TypeVar("Entry")
@@ -56,10 +53,3 @@ def hash_records(key: str, ratings: Ratings) -> Hashes:
     """The names of the pairs of a table's records in the ledger that has this key."""
     users, items = ratings.users.values, ratings.items.values
     return pair_hashes(key, users, items, ratings.user, ratings.item)
-
-
-def find_spends(known: pl.DataFrame, hashes: Hashes) -> Spends:
-    """What these pairs have spent, out of a ledger's whole frame (SPEND_COLUMNS); a new one 0."""
-    wanted = pl.DataFrame({"h1": hashes[0], "h2": hashes[1]})
-    found = wanted.join(known, on=["h1", "h2"], how="left", maintain_order="left").fill_null(0.0)
-    return Spends(*(found[name].to_numpy() for name in list(SPEND_COLUMNS)[2:]))
