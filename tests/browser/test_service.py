@@ -328,7 +328,11 @@ def test_what_is_looked_for_is_remembered_and_never_in_an_address(browser: Any, 
     until(browser, lambda: "/item/" in browser.current_url)
     browser.back()
     until(browser, lambda: browser.execute_script(shown) == names)
+    # The page that is looked at must be the new one: one step back while the old one still stands
+    # would be undone by the new one's arrival.
+    browser.execute_script("window.before = true")
     browser.refresh()
+    wait(browser, "return !window.before && document.readyState === 'complete'")
     until(browser, lambda: browser.execute_script(shown) == names)
     browser.back()
     until(browser, lambda: browser.execute_script(shown) != names)

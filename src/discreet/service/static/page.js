@@ -86,9 +86,11 @@ async function open(link) {
   if (!dialog.open) dialog.showModal();
 }
 
+// Of two searches under way the later one counts, whichever is answered first.
 async function search(fields) {
+  const turn = (search.turn = (search.turn ?? 0) + 1);
   const parts = await part("/browse", fields);
-  if (!parts) return false;
+  if (!parts || turn !== search.turn) return false;
   document.getElementById("found").replaceWith(parts.getElementById("found"));
   rove(document);
   for (const field of document.querySelectorAll("form.search [name]:not([type=hidden])")) {
