@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -12,6 +12,23 @@ from discreet.errors import DataError
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+
+class LevelRange(NamedTuple):
+    """The smallest and the largest level in a table, and whether some are missing: secret."""
+
+    least: float
+    largest: float
+    blanks: bool
+
+
+class Checked(NamedTuple):
+    """What is known of a table that is in order: secret."""
+
+    per_item: PerItem
+    levels: LevelRange | None
+    """None where it has no column of levels."""
+
 
 UNREADABLE = "epsilon_is_no_number"
 Problems = dict[str, tuple["Column", str]]
@@ -51,8 +68,9 @@ def id_column(frame: DataFrame, ours: str, theirs: str) -> Column:
     return sf.col(f"`{theirs}`").cast("string" if text else "bigint")
 
 
-def checked(table: DataFrame, problems: Problems, value: str) -> PerItem:
-    """How often every item occurs, and the sum of these values of it, if every row is in order."""
+def checked(table: DataFrame, problems: Problems, value: str) -> Checked:
+    """How often every item occurs, the sum of these values of it, and the range of levels, if every
+    row is in order."""
     from pyspark.sql import functions as sf
 
     bad = [
@@ -61,7 +79,7 @@ def checked(table: DataFrame, problems: Problems, value: str) -> PerItem:
     ]
     with reported():
         totals = sf.count(sf.lit(1)).alias("count"), sf.sum(value).alias("sum")
-        by_item = table.groupBy("item").agg(*totals, *bad).toArrow()
+        by_item = table.groupBy("item").agg(*totals, *bad, *_range(table)).toArrow()
     found = pl.DataFrame(pl.from_arrow(by_item))
     if found.height == 0:
         raise DataError("the table is empty: it needs at least one row")
@@ -71,4 +89,23 @@ def checked(table: DataFrame, problems: Problems, value: str) -> PerItem:
                 row = table.filter(condition).first()
             where = "" if row is None else f" (user {row['user']!r}, item {row['item']!r})"
             raise DataError(f"{words}{where}")
-    return PerItem.of(found)
+    levels = None
+    if "least" in found.columns:
+        least, largest = found["least"].min(), found["largest"].max()
+        blanks = found["given"].sum() < found["count"].sum()
+        levels = LevelRange(
+            float("inf") if least is None else float(least),  # type: ignore[arg-type]
+            0.0 if largest is None else float(largest),  # type: ignore[arg-type]
+            bool(blanks),
+        )
+    return Checked(PerItem.of(found), levels)
+
+
+def _range(table: DataFrame) -> list[Column]:
+    """What finds the range of levels, item by item."""
+    from pyspark.sql import functions as sf
+
+    if "epsilon" not in table.columns:
+        return []
+    least, largest = sf.min("epsilon").alias("least"), sf.max("epsilon").alias("largest")
+    return [least, largest, sf.count("epsilon").alias("given")]

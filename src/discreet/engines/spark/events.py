@@ -59,7 +59,7 @@ def spark_events(
         chosen.pop("timestamp", None)
     with reported():
         typed = frame.select(*_typed(frame, chosen, rules))
-    per_item = checked(typed, _problems(typed, rules), "weight")
+    per_item, levels = checked(typed, _problems(typed, rules), "weight")
     table = typed.drop(UNREADABLE, _NO_WEIGHT)
     if not unique_pairs:
         table = _one_of_each_pair(table, rules)
@@ -72,6 +72,7 @@ def spark_events(
         per_item,
         pairs_checked=not unique_pairs,
         rules=rules,
+        levels=levels,
     )
 
 

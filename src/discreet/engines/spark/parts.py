@@ -1,8 +1,7 @@
-"""People's parts on the executors: numbered once, prepared once for many rounds, kept by Spark."""
+"""People's parts on the executors: numbered once, prepared once for many rounds, kept there."""
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -13,38 +12,53 @@ import numpy as np
 
 from discreet.arrays import Integers
 from discreet.data.ratings import Ratings
-from discreet.engines.spark import tasks
+from discreet.engines.spark import part_tasks
+from discreet.engines.spark.scan import Scan
 from discreet.engines.spark.session import connection_lost, reported
 from discreet.engines.spark.store import Store
+from discreet.engines.spark.tasks import Read
 
 if TYPE_CHECKING:
+    from pyspark import RDD
     from pyspark.sql import DataFrame, SparkSession
 
     from discreet.engines.spark.ratings import SparkRatings
 
-ROW = f"{tasks.PART} int, {tasks.KEPT} binary"
-"""A part, in one row."""
-_SUMS = f"{tasks.MISSING} array<int>, {tasks.KEPT} binary"
 _BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 T = TypeVar("T")
 
 
-def persisted(frame: DataFrame) -> DataFrame:
-    """The same, kept on the executors once it is computed."""
-    from pyspark import StorageLevel
-
-    return frame.persist(StorageLevel.MEMORY_AND_DISK)
+def scattered(frame: DataFrame, scan: Scan | None, parts: int) -> RDD[part_tasks.Piece]:
+    """The table in pieces of thousands of records of one part, which Spark does not look into."""
+    context = frame.sparkSession.sparkContext
+    if scan is not None:
+        rows = context.parallelize(scan.rows, len(scan.rows))
+        return rows.mapPartitions(part_tasks.scattered_rows(scan, parts))
+    row = f"{part_tasks.PART} int, {part_tasks.KEPT} binary"
+    with reported(), _batches_of(frame.sparkSession, part_tasks.RECORDS // 10):
+        pieces = frame.mapInArrow(part_tasks.scattered(parts), row).rdd
+    return pieces.map(lambda found: (found[0], bytes(found[1])))
 
 
 class KeptParts:
-    """Numbered parts, which Spark keeps between jobs; what is prepared of them, executors keep.
+    """Numbered parts, and what is prepared of them, on the executors between jobs.
 
-    A part that is lost with its executor is read and prepared again, by the same rules.
+    Spark remembers which part is where, and the pieces it was made of. A part that is lost with its
+    executor is made again of these, and pieces that are lost as well of the table, by the same
+    rules.
     """
 
-    def __init__(self, numbered: DataFrame) -> None:
-        self.numbered = numbered
+    def __init__(self, pieces: RDD[part_tasks.Piece], parts: int, read: Read) -> None:
+        from pyspark import StorageLevel
+
+        self.context = pieces.context
         self.run, self.generation = uuid4().hex, 0
+        own = pieces.partitionBy(parts, int)
+        self.made = own.mapPartitionsWithIndex(
+            part_tasks.numbered(read, self._store(0)), preservesPartitioning=True
+        )
+        # Another one, for `made` is to be made anew where a part is not found.
+        self.kept = self.made.mapPartitions(iter).persist(StorageLevel.MEMORY_AND_DISK)
         self._last: object = None
 
     def sums(self, parts: SparkParts[Any], contribution: Callable[[Any], Integers]) -> list[Any]:
@@ -52,44 +66,34 @@ class KeptParts:
 
         Whatever others had prepared before makes room for what these prepare.
         """
-        known = self._last is parts
-        if not known:
+        if self._last is not parts:
             self._last, self.generation = parts, self.generation + 1
-        store = self._store()
-        fresh = tasks.fresh_sums(parts.prepare, contribution, store)
-        if not known or store is None:
-            return self._added(self.numbered, fresh)[0]
-        found, missing = self._added(
-            self.numbered.select(tasks.PART), tasks.recalled_sums(contribution, store)
+        task = part_tasks.sums(
+            parts.prepare, contribution, self._store(0), self._store(self.generation)
         )
-        if missing:
-            lost = self.numbered.filter(self.numbered[tasks.PART].isin(missing))
-            found += self._added(lost, fresh)[0]
-        return found
+        with reported():
+            found = self.context.runJob(self._few(), task)
+            missing = [part for each in found for part in each.missing]
+            if missing:
+                found += self.context.runJob(self.made, task, missing)
+        return [each.total for each in found if each.total is not None]
 
     def forget(self) -> None:
         """Give the executors' memory and disk back."""
-        store = self._store()
+        store = self._store(0)
         if store is not None and self.generation:
-            self._added(self.numbered.select(tasks.PART), tasks.forgotten(store))
-        self.numbered.unpersist()
+            with reported():
+                self.context.runJob(self._few(), part_tasks.forgotten(store))
+        self.kept.unpersist()
 
-    def _added(self, frame: DataFrame, task: tasks.Task) -> tuple[list[Any], list[int]]:
-        """The sums that tasks send, and the parts that they did not find."""
-        session = frame.sparkSession
-        with reported(), batches_of(session, 1):
-            few = frame.coalesce(session.sparkContext.defaultParallelism)
-            rows = few.mapInArrow(task, _SUMS).toArrow()
-        sums = [pickle.loads(row.as_buffer()) for row in rows[tasks.KEPT]]
-        missing = [part for row in rows[tasks.MISSING].to_pylist() for part in row]
-        return [found for found in sums if found is not None], missing
+    def _few(self) -> RDD[part_tasks.Kept]:
+        return self.kept.coalesce(self.context.defaultParallelism)
 
-    def _store(self) -> Store | None:
+    def _store(self, generation: int) -> Store | None:
         """None where Spark is to encrypt whatever it writes: then nothing is kept beside it."""
-        settings = self.numbered.sparkSession.sparkContext.getConf()
-        if settings.get("spark.io.encryption.enabled", "false") == "true":
+        if self.context.getConf().get("spark.io.encryption.enabled", "false") == "true":
             return None
-        return Store(self.run, self.generation)
+        return Store(self.run, generation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +115,8 @@ class SparkParts(Generic[T]):
 
 
 @contextmanager
-def batches_of(session: SparkSession, rows: int) -> Iterator[None]:
-    """Tasks get so many rows at a time: parts one by one, small records by the hundred thousand."""
+def _batches_of(session: SparkSession, rows: int) -> Iterator[None]:
+    """Tasks get so many rows of Spark's at a time."""
     before = str(session.conf.get(_BATCH))
     session.conf.set(_BATCH, str(rows))
     try:

@@ -19,12 +19,15 @@ from discreet.data.scale import RatingScale
 from discreet.engines.spark import tasks
 from discreet.engines.spark.checks import (
     UNREADABLE,
+    LevelRange,
     Problems,
     checked,
     common_problems,
     id_column,
 )
-from discreet.engines.spark.parts import ROW, KeptParts, SparkParts, batches_of, persisted
+from discreet.engines.spark.part_tasks import RECORDS
+from discreet.engines.spark.parts import KeptParts, SparkParts, scattered
+from discreet.engines.spark.scan import Scan, check_scan, plain_scan
 from discreet.engines.spark.session import reported, require_pyspark
 from discreet.errors import DataError, require_count
 
@@ -50,6 +53,10 @@ class SparkRatings:
     """Whether the table was searched for pairs that occur twice, or is said to have none."""
     rules: EventRules | None = None
     """Of events: by which rows became records."""
+    levels: LevelRange | None = field(default=None, repr=False)
+    """Between which the levels in the table are, where it has some: secret."""
+    scan: Scan | None = field(default=None, repr=False)
+    """How tasks read the frame's rows themselves; None where Spark has to."""
 
     @property
     def events(self) -> bool:
@@ -68,7 +75,7 @@ class SparkRatings:
     def with_items(self, catalogue: Ids) -> SparkRatings:
         """The same over a public catalogue; records of other items are dropped silently."""
         inside = self.frame.join(*self._catalogue(catalogue), "left_semi")
-        return replace(self, frame=inside, items=catalogue)
+        return replace(self, frame=inside, items=catalogue, scan=None)
 
     def with_item_rows(self, frame: DataFrame) -> DataFrame:
         """Records with the number of their item in the catalogue, `item_row`."""
@@ -94,21 +101,11 @@ class SparkRatings:
     @cached_property
     def kept(self) -> KeptParts:
         """Everybody's ratings together on one executor, numbered once, and kept there.
-
         Thousands of records of a part travel as one: Spark would take each apart and put it
         together again, which costs several times as much.
         """
-        from pyspark.sql import functions as sf
-
-        # As Spark itself finds a person's part.
-        part = sf.pmod(sf.hash("user"), sf.lit(self.partitions)).alias(tasks.PART)
-        user = self.frame.schema["user"].dataType.simpleString()
-        pieces = self.frame.select("*", part).mapInArrow(tasks.scattered(), f"user {user}, {ROW}")
-        parted = pieces.repartition(self.partitions, "user")
-        numbered = persisted(parted.mapInArrow(tasks.numbered(self.read), ROW))
-        with reported(), batches_of(self.frame.sparkSession, tasks.RECORDS // 10):
-            numbered.count()  # a job of its own, with batches of its own
-        return KeptParts(numbered)
+        pieces = scattered(self.frame, self.scan, self.partitions)
+        return KeptParts(pieces, self.partitions, self.read)
 
     def forget(self) -> None:
         """Give the executors' memory back."""
@@ -158,18 +155,23 @@ def spark_ratings(
     scale = RatingScale.of(scale)
     with reported():
         typed = frame.select(*_typed(frame, chosen))
-    per_item = checked(typed, _problems(typed, scale), "rating")
+    scan = plain_scan(frame, chosen, RECORDS)
+    known = None if scan is None else check_scan(frame, scan, scale)
+    if known is None:  # Spark reads it, and finds what is wrong
+        scan, known = None, checked(typed, _problems(typed, scale), "rating")
     table = typed.drop(UNREADABLE)
     if not unique_pairs:
         _refuse_pairs_that_occur_twice(table)
     return SparkRatings(
         table,
-        per_item.ids,
+        known.per_item.ids,
         scale,
         "epsilon" in chosen,
-        parts_for(table, per_item, partitions),
-        per_item,
+        parts_for(table, known.per_item, partitions),
+        known.per_item,
         pairs_checked=not unique_pairs,
+        levels=known.levels,
+        scan=scan,
     )
 
 
@@ -178,7 +180,7 @@ def parts_for(table: DataFrame, per_item: PerItem, wanted: int | None) -> int:
     if wanted is not None:
         return require_count("partitions", wanted)
     spread = table.sparkSession.sparkContext.defaultParallelism
-    return max(spread, -(-int(per_item.counts.sum()) // tasks.RECORDS))
+    return max(spread, -(-int(per_item.counts.sum()) // RECORDS))
 
 
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:

@@ -16,6 +16,7 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.data.ids import id_series
+from discreet.engines.spark.checks import LevelRange
 from discreet.engines.spark.ratings import SparkRatings, rows_of
 from discreet.engines.spark.session import reported
 from discreet.errors import SpecError
@@ -57,7 +58,8 @@ def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
                     "columns={'epsilon': ...}, or choose another specification"
                 )
             level = sf.coalesce(sf.col("epsilon"), sf.lit(offer.default).cast("double"))
-            return _offered(spec, frame.withColumn("level", level))
+            levelled = frame.withColumn("level", level)
+            return levelled if _all_offered(table.levels, spec) else _offered(spec, levelled)
         case ById():
             ids = id_series(list(spec.given), spec.what).cast(pl.String)
             given = [(id_, float(v)) for id_, v in zip(ids, spec.given.values(), strict=True)]
@@ -77,6 +79,13 @@ def with_levels(table: SparkRatings, spec: PrivacySpec) -> DataFrame:
             )
             return frame.withColumn("level", level)
     raise SpecError(f"Spark does not know how to say {type(spec).__name__} in SQL")
+
+
+def _all_offered(levels: LevelRange | None, spec: PrivacySpec) -> bool:
+    """Whether the range of levels shows that all are on offer, without another look at them."""
+    if levels is None or (levels.blanks and spec.offer.default is None):
+        return False
+    return levels.largest <= spec.max_level and levels.least >= (spec.min_level or 0.0)
 
 
 def _offered(spec: PrivacySpec, levelled: DataFrame) -> DataFrame:

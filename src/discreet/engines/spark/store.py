@@ -24,22 +24,31 @@ _ALIGNED = 64
 
 @dataclass(frozen=True)
 class Store:
-    """One preparation of a table's parts; the one before it goes when this comes."""
+    """A table's parts, numbered (generation 0), or what was prepared of them.
+
+    A preparation goes when the next one comes.
+    """
 
     run: str
     generation: int
 
-    def keep(self, part: int, value: Any) -> None:
-        """Keep what was prepared from a part, whole or not at all."""
+    def keep(self, part: int, value: Any) -> bool:
+        """Keep what was made of a part, whole or not at all; whether it is kept."""
         place = self._place(part)
-        place.parent.mkdir(mode=0o700, exist_ok=True)
         unfinished = place.with_suffix(f".{os.getpid()}")
-        with suppress(OSError):  # a full disk: it is prepared again, from what Spark keeps
+        if self.generation > 1:
+            Store(self.run, self.generation - 1)._place(part).unlink(missing_ok=True)
+        try:
+            place.parent.mkdir(mode=0o700, exist_ok=True)
             unfinished.touch(mode=0o600)
             with unfinished.open("wb") as file:
                 file.writelines(_written(value))
             unfinished.replace(place)
-        Store(self.run, self.generation - 1)._place(part).unlink(missing_ok=True)
+        except OSError:  # a full disk: it is made again whenever it is needed
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
+            return False
+        return True
 
     def recall(self, part: int) -> Any:
         """What was kept; None where it is not, or on another executor."""
@@ -52,7 +61,7 @@ class Store:
         return _read(held)
 
     def forget(self) -> None:
-        """Remove all preparations from this executor."""
+        """Remove all generations from this executor."""
         shutil.rmtree(self._folder(), ignore_errors=True)
 
     def _place(self, part: int) -> Path:
