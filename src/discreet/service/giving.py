@@ -98,7 +98,7 @@ class Giving:
         return {who: min(chosen.get(who) or declared.usual_level, most) for who in persons}
 
     def told(self, connection: Connection, rated: Sequence[tuple[str, OwnRating]]) -> list[Told]:
-        """With what has left of each person's rating, and what still can, as this connection sees."""
+        """Each with what has left of it and what still can, as this connection sees it."""
         found = disclosure.of_each(connection, self.declared, rated)
         return [(own, one) for (_, own), one in zip(rated, found, strict=True)]
 
