@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from discreet.database import own_ratings, people, writer
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
-from discreet.database.writer import Writer
+from discreet.database.own_ratings import Given, Level
+from discreet.database.writer import Alike, Writer
 from discreet.errors import BusyError
 from discreet.operate.imports import add_items
 from tests.databases import films
@@ -96,3 +97,42 @@ def test_who_comes_when_far_too_many_wait_is_refused(
     monkeypatch.setattr(writer, "MOST_WAITING", 3)
     with pytest.raises(BusyError, match="try again"):
         held_back(writing, [rating("ann", 100 + k) for k in range(5)])
+
+
+def given(person: str, item: int, rating: float, level: Level = Level.NEW) -> Alike[Given, object]:
+    return Alike(own_ratings.put_many, Given(person, str(item), rating, 0.1, level))  # type: ignore[arg-type]
+
+
+def test_what_is_alike_is_given_at_once_and_in_order(writing: Database) -> None:
+    wanted = [
+        given("ann", 100, 1.0), given("bob", 100, 2.0), given("ann", 100, 3.0, Level.KEPT),
+        given("ann", 101, 4.0), given("ann", 100, 5.0),
+    ]  # fmt: skip
+    statements: list[str] = []
+
+    def note(_c: object, _k: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    sa.event.listen(writing.engine, "before_cursor_execute", note)
+    made, futures = held_back(writing, wanted)  # type: ignore[arg-type]
+    ratings = [f.result(30).rating for f in futures]  # type: ignore[attr-defined]
+    assert ratings == [1.0, 2.0, 3.0, 4.0, 5.0]  # each is told its own, also what changed since
+    with writing.reading() as connection:
+        assert {own.item: own.rating for own in own_ratings.of(connection, "ann")} == {
+            "100": 5.0,
+            "101": 4.0,
+        }
+    given_in = [s for s in statements if s.startswith("INSERT INTO ratings")]
+    assert len(given_in) == (5 if writing.sqlite else 3)  # once for every time a pair comes again
+    made.close()
+
+
+def test_of_many_that_are_alike_one_that_cannot_be_written_takes_none_along(
+    writing: Database,
+) -> None:
+    wanted = [given("ann", 100, 1.0), given("nobody", 101, 2.0), given("bob", 102, 3.0)]
+    made, futures = held_back(writing, wanted)  # type: ignore[arg-type]
+    with pytest.raises(sa.exc.IntegrityError):
+        futures[1].result(30)
+    assert [futures[k].exception(30) for k in (0, 2)] == [None, None]
+    made.close()

@@ -17,15 +17,20 @@ FEW = 100
 
 def hashes_of_one(connection: Connection, person: str, items: Sequence[str] | pl.Series) -> Hashes:
     """How the ledger names one person's pairs with these items."""
-    key = ledger_key(connection)
     if len(items) <= FEW:
-        pairs = np.array([pair_hash(key, person, item) for item in items], dtype=np.int64)
-        first, second = pairs.reshape(-1, 2).T
-        return first, second
+        return hashes_of_few(connection, [(person, item) for item in items])
     return pair_hashes(
-        key,
+        ledger_key(connection),
         pl.Series("user", [person], dtype=pl.String),
         pl.Series("item", items, dtype=pl.String),
         np.zeros(len(items), dtype=np.int32),
         np.arange(len(items), dtype=np.int32),
     )
+
+
+def hashes_of_few(connection: Connection, pairs: Sequence[tuple[str, str]]) -> Hashes:
+    """How the ledger names these pairs (person, item), of whoever they are."""
+    key = ledger_key(connection)
+    hashes = np.array([pair_hash(key, *pair) for pair in pairs], dtype=np.int64)
+    first, second = hashes.reshape(-1, 2).T
+    return first, second

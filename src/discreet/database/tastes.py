@@ -5,6 +5,8 @@ Both are read for that person's own pages alone; no publisher looks at them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
@@ -23,12 +25,21 @@ _FOR_LISTS = sa.union_all(
     ),
 )
 _LEVEL = sa.select(usual_levels.c.level).where(usual_levels.c.person == sa.bindparam("who"))
+_LEVELS = sa.select(usual_levels.c.person, usual_levels.c.level).where(
+    usual_levels.c.person.in_(sa.bindparam("among", expanding=True))
+)
 
 
 def usual_level(connection: Connection, person: str) -> float | None:
     """The level that somebody chose once for all; None if they have not."""
     found = connection.scalar(_LEVEL, {"who": person})
     return None if found is None else float(found)
+
+
+def usual_levels_of(connection: Connection, persons: Sequence[str]) -> dict[str, float]:
+    """The same of several people, those alone who have chosen."""
+    rows = connection.execute(_LEVELS, {"among": list(persons)})
+    return {person: float(level) for person, level in rows}
 
 
 def choose_level(connection: Connection, person: str, level: float) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -22,8 +24,23 @@ MOST_TOGETHER = 256
 """In one transaction: nobody waits long for the others'."""
 MOST_WAITING = 5_000
 """Who comes when so many wait is refused: it would take seconds."""
+A = TypeVar("A")
 T = TypeVar("T")
 _Waiting = tuple[Callable[[Connection], Any], "Future[Any]"]
+
+
+@dataclass(frozen=True)
+class Alike(Generic[A, T]):
+    """Work of which much is cheaper at once: a server is asked once for all that wait together."""
+
+    do: Callable[[Connection, Sequence[A]], list[T]]
+    """What does all of it, in the order that it is given."""
+    wanted: A
+
+    def __call__(self, connection: Connection) -> T:
+        """Do this one alone."""
+        [result] = self.do(connection, [self.wanted])
+        return result
 
 
 class Writer:
@@ -84,7 +101,7 @@ class Writer:
     def _write(self, together: list[_Waiting]) -> None:
         try:
             with self.database.writing() as connection:
-                results = [work(connection) for work, _ in together]
+                results = _results(connection, [work for work, _ in together])
         except Exception as error:
             # One that cannot be written must not take the others along; a database that is away,
             # or busy, is so for all of them.
@@ -98,3 +115,14 @@ class Writer:
             return
         for (_, future), result in zip(together, results, strict=True):
             future.set_result(result)
+
+
+def _results(connection: Connection, works: list[Callable[[Connection], Any]]) -> list[Any]:
+    """What all of it ends with, in order; neighbours that are alike are done at once."""
+    results: list[Any] = []
+    for do, group in groupby(works, lambda work: work.do if isinstance(work, Alike) else None):
+        if do is None:
+            results += [work(connection) for work in group]
+        else:
+            results += do(connection, [work.wanted for work in group if isinstance(work, Alike)])
+    return results

@@ -5,7 +5,7 @@ Everything is computed from that person's own pairs alone, by the rule that publ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 
 from discreet.database import generation, ledger, own_ratings
 from discreet.database.declaration import Declaration
-from discreet.database.hashes import hashes_of_one
+from discreet.database.hashes import hashes_of_few, hashes_of_one
 from discreet.database.ledger import Spend
 from discreet.database.own_ratings import OwnRating
 from discreet.privacy.lifetime import Costs, Loss, Spends, together
@@ -142,6 +142,20 @@ def about(
     rule = _rule(connection, declared, removed)
     spends = _spends(connection, person, items)
     return [_disclosure(item, rated.get(item), spends.get(item), rule) for item in items]
+
+
+def of_each(
+    connection: Connection, declared: Declaration, rated: Sequence[tuple[str, OwnRating]]
+) -> list[Disclosure]:
+    """One for every rating (person, rating), of whoever it is: each from its own pair alone."""
+    rule = _rule(connection, declared, frozenset())
+    hashes = hashes_of_few(connection, [(person, own.item) for person, own in rated])
+    found = ledger.spends_of(connection, hashes)
+    pairs = zip(*(column.tolist() for column in hashes), strict=True)
+    return [
+        _disclosure(own.item, own, found.get(pair), rule)
+        for (_, own), pair in zip(rated, pairs, strict=True)
+    ]
 
 
 def record(

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from fastapi import Request
-from sqlalchemy.engine import Connection
 
-from discreet.data.event_rules import EventRules
-from discreet.database import erasures, own_events, own_ratings, people, tastes
+from discreet.database import erasures, own_ratings, people, tastes
 from discreet.database.connection import Database, utc_time
 from discreet.database.declaration import Declaration
-from discreet.database.own_ratings import Level, OwnRating
+from discreet.database.own_ratings import OwnRating
 from discreet.database.people import Role
 from discreet.database.writer import Writer
 from discreet.errors import DataError
@@ -23,6 +21,7 @@ from discreet.release.ranking import BEST, Ranking
 from discreet.service import disclosure, plain_language
 from discreet.service.access import Authenticator
 from discreet.service.disclosure import Disclosure, Record
+from discreet.service.giving import Giving
 from discreet.service.monitoring import Metrics
 from discreet.service.plain_language import Ground
 from discreet.service.problems import Problem, asking, still_there
@@ -53,9 +52,11 @@ class Service:
     provider: Provider | None = None
     """Where people sign in, if not by token alone."""
     writer: Writer = field(init=False)
+    giving: Giving = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "writer", Writer(self.database))
+        object.__setattr__(self, "giving", Giving(self.public, self.card))
 
     @property
     def declared(self) -> Declaration:
@@ -97,71 +98,12 @@ class Service:
     def rate(self, person: str, item: str, rating: float, epsilon: float | None) -> OwnRating:
         """Give or change a rating."""
         with still_there():
-            return self.writer.write(self.to_rate(person, item, rating, epsilon))
-
-    def to_rate(
-        self, person: str, item: str, rating: float, epsilon: float | None
-    ) -> Callable[[Connection], OwnRating]:
-        """What gives or changes a rating, for the writer; a problem if it may not be given."""
-        self.card(item)
-        if self.declared.events:
-            raise Problem(409, "events", "this service holds events, not ratings: send an event")
-        low, high = self.declared.scale
-        if not low <= rating <= high:
-            raise Problem(422, "outside_scale", f"a rating is from {low:g} to {high:g}")
-        self._check_level(epsilon)
-        # A change of the rating alone leaves its level as it was chosen.
-        level = Level.KEPT if epsilon is None else Level.NEW
-
-        def put(connection: Connection) -> OwnRating:
-            new = self._usual_level(connection, person) if epsilon is None else epsilon
-            return own_ratings.put(connection, person, item, rating, new, level=level)
-
-        return put
-
-    def _check_level(self, epsilon: float | None) -> None:
-        least, most = self.declared.smallest_counted, self.declared.levels[-1]
-        if epsilon is not None and not least <= epsilon <= most:
-            raise Problem(
-                422,
-                "level_not_offered",
-                f"epsilon is from {least:.1g} to {most:g}: a smaller one would never be counted",
-            )
-
-    def to_add_event(
-        self, person: str, item: str, weight: float | None, epsilon: float | None
-    ) -> Callable[[Connection], OwnRating]:
-        """What adds an event, for the writer; a problem if it may not be added."""
-        self.card(item)
-        rules = self.rules
-        self._check_level(epsilon)
-        try:
-            rules.value(weight)
-        except DataError as error:
-            raise Problem(422, "no_weight", str(error)) from None
-
-        def put(connection: Connection) -> OwnRating:
-            usual = self._usual_level(connection, person)
-            return own_events.put(connection, rules, person, item, weight, epsilon, usual=usual)
-
-        return put
-
-    @property
-    def rules(self) -> EventRules:
-        """By which events become records; a problem where people rate."""
-        rules = self.declared.rules
-        if rules is None:
-            raise Problem(409, "ratings", "this service holds ratings, not events: send a rating")
-        return rules
+            return self.writer.write(self.giving.to_rate(person, item, rating, epsilon))
 
     def usual_level(self, person: str) -> float:
         """The level of a person's ratings of which they do not say another."""
         with self.database.reading() as connection:
-            return self._usual_level(connection, person)
-
-    def _usual_level(self, connection: Connection, person: str) -> float:
-        chosen = tastes.usual_level(connection, person) or self.declared.usual_level
-        return min(chosen, self.declared.levels[-1])  # which may no longer be on offer
+            return self.giving.usual_levels(connection, [person])[person]
 
     def choose_level(self, person: str, level: float) -> None:
         """Choose, once for all ratings to come, one of the levels on offer."""
@@ -231,12 +173,6 @@ class Service:
         removed = self.public.catalogue.removed
         with self.database.reading() as connection:
             return disclosure.about(connection, self.declared, person, listed, rated, removed)
-
-    def told(self, connection: Connection, person: str, own: OwnRating) -> Disclosure:
-        """What has left of one rating, and what still can, as the connection sees it."""
-        items = pl.Series("item", [own.item], dtype=pl.String)
-        [found] = disclosure.about(connection, self.declared, person, items, {own.item: own})
-        return found
 
     def record(self, person: str) -> Record:
         """All that has left about a person, deleted ratings included."""

@@ -144,7 +144,7 @@ async def put_ratings(sender: Sender, key: Key = None) -> bulk.WrittenOut:
     service = service_of(sender.request)
     body, sent = await sender.read(bulk.RatingsIn)
     puts = _prepared(
-        body.rows, lambda row: service.to_rate(row.person, row.item, row.rating, row.epsilon)
+        body.rows, lambda row: service.giving.to_rate(row.person, row.item, row.rating, row.epsilon)
     )
     return await sender.write(key, sent, _put_all(puts))
 
@@ -156,7 +156,8 @@ async def add_events(sender: Sender, key: Key = None) -> bulk.WrittenOut:
     service = service_of(sender.request)
     body, sent = await sender.read(bulk.EventsIn)
     puts = _prepared(
-        body.rows, lambda row: service.to_add_event(row.person, row.item, row.weight, row.epsilon)
+        body.rows,
+        lambda row: service.giving.to_add_event(row.person, row.item, row.weight, row.epsilon),
     )
     return await sender.write(key, sent, _put_all(puts))
 

@@ -20,6 +20,7 @@ from discreet.release.ranking import MOST_DIVERSITY, RANKINGS, Ranking
 from discreet.service import plain_language
 from discreet.service.api import shapes
 from discreet.service.disclosure import Disclosure, Record
+from discreet.service.giving import Told
 from discreet.service.limits import HEAVY, MOST_RECOMMENDATIONS
 from discreet.service.person_request import Ask
 from discreet.service.problems import Problem, described
@@ -29,7 +30,6 @@ from discreet.service.state import Service
 router = APIRouter(
     prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429, 503)
 )
-Told = tuple[OwnRating, Disclosure]
 Count = Annotated[int, Query(ge=1, le=MOST_RECOMMENDATIONS)]
 RankBy = Annotated[
     Literal["best", "likely", "liked"],
@@ -71,13 +71,7 @@ async def put_rating(ask: Ask, body: shapes.RatingIn) -> Response:
     unless its epsilon is raised. Without an epsilon a change keeps the one chosen before."""
 
     def to_put(service: Service, person: str) -> Callable[[Connection], Told]:
-        give = service.to_rate(person, body.item, body.rating, body.epsilon)
-
-        def put(connection: Connection) -> Told:
-            own_rating = give(connection)
-            return own_rating, service.told(connection, person, own_rating)
-
-        return put
+        return service.giving.to_rate_and_tell(person, body.item, body.rating, body.epsilon)
 
     return await ask.write(to_put, _rated)
 
@@ -88,11 +82,11 @@ async def add_event(ask: Ask, body: shapes.EventIn) -> Response:
     declared rules; its level is the smallest of its events'."""
 
     def to_add(service: Service, person: str) -> Callable[[Connection], Told]:
-        add = service.to_add_event(person, body.item, body.weight, body.epsilon)
+        add = service.giving.to_add_event(person, body.item, body.weight, body.epsilon)
 
         def put(connection: Connection) -> Told:
-            own_event = add(connection)
-            return own_event, service.told(connection, person, own_event)
+            [told] = service.giving.told(connection, [(person, add(connection))])
+            return told
 
         return put
 
@@ -109,7 +103,8 @@ async def read_rating(ask: Ask, body: shapes.ItemIn) -> Response:
             own_rating = own_ratings.one(connection, person, body.item)
             if own_rating is None:
                 raise Problem(404, "not_rated", "you have not rated this")
-            return _rated(service, (own_rating, service.told(connection, person, own_rating)))
+            [told] = service.giving.told(connection, [(person, own_rating)])
+            return _rated(service, told)
 
     return await ask(rated)
 
