@@ -89,14 +89,15 @@ async function open(link) {
 // Of two searches under way the later one counts, whichever is answered first.
 async function search(fields) {
   const turn = (search.turn = (search.turn ?? 0) + 1);
-  const parts = await part("/browse", fields);
-  if (!parts || turn !== search.turn) return false;
-  document.getElementById("found").replaceWith(parts.getElementById("found"));
-  rove(document);
+  // Before the answer: what is typed while one waits for it stays.
   for (const field of document.querySelectorAll("form.search [name]:not([type=hidden])")) {
     const wanted = fields.get(field.name);
     if (wanted !== null) field.value = wanted;
   }
+  const parts = await part("/browse", fields);
+  if (!parts || turn !== search.turn) return false;
+  document.getElementById("found").replaceWith(parts.getElementById("found"));
+  rove(document);
   return true;
 }
 
