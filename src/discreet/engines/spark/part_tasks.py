@@ -51,10 +51,9 @@ def scattered_rows(scan: Scan, parts: int) -> Callable[[Iterable[Rows]], Iterato
 
     def run(some: Iterable[Rows]) -> Iterator[Piece]:
         for rows in some:
-            try:
-                frame = scan.read(rows)
-            except (OSError, pl.exceptions.PolarsError):
-                raise DataError("a file of the table changed while the job ran") from None
+            frame = scan.read(rows)
+            if frame is None:
+                raise DataError("a file of the table changed while the job ran")
             yield from _pieces(frame, parts)
 
     return run

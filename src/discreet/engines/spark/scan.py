@@ -48,11 +48,15 @@ class Scan:
     columns: Mapping[str, str]
     """Our names of the columns, and the files'."""
 
-    def read(self, some: Rows) -> pl.DataFrame:
-        """These rows, with our names."""
+    def read(self, some: Rows) -> pl.DataFrame | None:
+        """These rows, with our names; None where the file is not what it was, or not here."""
         columns = [pl.col(theirs).alias(ours) for ours, theirs in self.columns.items()]
         scan = pl.scan_parquet(some.path, glob=False, hive_partitioning=False)
-        return scan.select(columns).slice(some.first, some.number).collect()
+        try:
+            found = scan.select(columns).slice(some.first, some.number).collect()
+        except (OSError, pl.exceptions.PolarsError):
+            return None
+        return found if found.height == some.number else None
 
 
 def plain_scan(frame: DataFrame, chosen: Mapping[str, str], most: int) -> Scan | None:
@@ -163,16 +167,10 @@ class _Seen(NamedTuple):
 
 def _seen(scan: Scan, rows: Rows, bounds: tuple[float, float]) -> _Seen | None:
     """None where a row is not in order, or cannot be read here: Spark shall say which and why."""
-    try:
-        frame = scan.read(rows)
-    except (OSError, pl.exceptions.PolarsError):
+    frame = scan.read(rows)
+    if frame is None or any(frame[c].null_count() for c in ("user", "item", "rating")):
         return None
-    rating = frame["rating"]
-    if frame.height != rows.number or any(
-        frame[c].null_count() for c in ("user", "item", "rating")
-    ):
-        return None
-    if not rating.is_between(*bounds).all():
+    if not frame["rating"].is_between(*bounds).all():
         return None
     least, largest, blanks = float("inf"), 0.0, False
     if "epsilon" in frame.columns:
