@@ -31,6 +31,8 @@ MOST_ROWS, MOST_LISTS = 1000, 100
 _AGAIN = (429, 503)
 _KEY = "Idempotency-Key"
 T = TypeVar("T")
+Filter = Sequence[str] | Mapping[str, Any]
+"""Items by their ids, or by public columns: a value, a list of values, or a range as a pair."""
 
 
 class ServiceError(DiscreetError, RuntimeError):
@@ -76,6 +78,8 @@ class Recommendation(NamedTuple):
     item: str
     title: str
     score: float
+    """The predicted rating; of events, how likely it is beside the first."""
+    error: float | None = None
 
 
 class FrontEnd:
@@ -138,10 +142,28 @@ class FrontEnd:
         *,
         rank_by: str = "best",
         diversity: float = 0.0,
+        recency: float | None = None,
+        among: Filter | None = None,
+        without: Filter | None = None,
+        include_rated: bool = False,
+        with_error: bool = False,
     ) -> dict[str, list[Recommendation]]:
-        """A list for each of these people, from their own history and the latest release alone."""
+        """A list for each of these people, from their own history and the latest release alone.
+
+        What may be wished for is as in the library (docs/lists.md): a pair of numbers is a range.
+        """
         found = {}
-        wishes = {"n": n, "rank_by": rank_by, "diversity": float(diversity)}
+        wishes = {
+            "n": n,
+            "rank_by": rank_by,
+            "diversity": float(diversity),
+            "among": _filter(among),
+            "without": _filter(without),
+            "include_rated": include_rated,
+            "with_error": with_error,
+        }
+        if recency is not None:
+            wishes["recency"] = float(recency)
         for part in _parts(people, MOST_LISTS):
             answer = self._ask("/api/service/recommendations", {"people": part, **wishes})
             for one in answer["lists"]:
@@ -186,6 +208,15 @@ class FrontEnd:
                 wait = max(wait, _seconds(answer.getheader("Retry-After")))
             time.sleep(min(wait, max(end - time.monotonic(), 0.0)))
             wait = min(wait * 2, 10.0)
+
+
+def _filter(wanted: Filter | None) -> Any:
+    if not isinstance(wanted, Mapping):
+        return None if wanted is None else list(wanted)
+    return {
+        column: dict(zip(("from", "to"), value, strict=True)) if isinstance(value, tuple) else value
+        for column, value in wanted.items()
+    }
 
 
 def _row(one: Rating | Event) -> dict[str, Any]:

@@ -45,14 +45,18 @@ def test_shares_and_popularity_add_up_to_the_whole(release: Release) -> None:
         assert told.because["title"].to_list() == release.items.titles(told.because["item"])
 
 
-def test_the_shares_are_those_of_the_score_that_a_list_is_ranked_by(release: Release) -> None:
+@pytest.mark.parametrize("times", [None, [4, 1, 3, 2]])
+def test_the_shares_are_those_of_the_score_that_a_list_is_ranked_by(
+    release: Release, times: list[int] | None
+) -> None:
     """Taking an item's part out of somebody's vector lowers the linear reading by its share."""
     chosen = release.liked_choices
-    own = read_own(release.item_ids, release.scale, *MINE)
-    values = choice_values(release, own.ratings)
+    own = read_own(release, *MINE, times)
+    values = choice_values(release, own)
+    assert (values == choice_values(release, own, 0.0)).all() == (times is None)
     person = choosers(chosen, own, values)
     row = 300
-    told = release.explain(*MINE, release.item_ids.values[row])
+    told = release.explain(*MINE, release.item_ids.values[row], times=times)
     whole = float(chosen.rows[row] @ person.linear[0])
     vector = chosen.rows[own.items].astype(np.float64)
     vector[:, chosen.public] *= person.trust[0]
@@ -124,7 +128,8 @@ def test_an_explanation_reads_the_release_and_one_s_own_ratings_alone(
     user = "member-0007"
     own = club.ratings.to_frame().filter(pl.col("user") == user)
     item = model.recommend([user])["item"][0]
-    there, here = loaded.explain(own["item"], own["rating"], item), model.explain(user, item)
+    there = loaded.explain(own["item"], own["rating"], item, times=own["timestamp"])
+    here = model.explain(user, item)
     assert there.because["item"].to_list() == here.because["item"].to_list()
     np.testing.assert_allclose(there.because["share"], here.because["share"], atol=1e-9)
     assert there.features.equals(here.features)

@@ -63,6 +63,19 @@ def as_polars(frame: Any) -> pl.DataFrame:
     )
 
 
+def named(frame: pl.DataFrame, names: Sequence[str] | None = None) -> pl.DataFrame:
+    """The table with names for columns that have none, such as an index that pandas wrote.
+
+    `names` are those of its file, where a reader has made some up.
+
+    >>> named(pl.DataFrame({"": [0], "item": [7]})).columns
+    ['column 1', 'item']
+    """
+    given = frame.columns if names is None or len(names) != frame.width else names
+    numbered = enumerate(zip(frame.columns, given, strict=True), 1)
+    return frame.rename({now: f"column {k}" for k, (now, name) in numbered if not name.strip()})
+
+
 def refuse_doubles(names: Sequence[str]) -> None:
     """An error for a table with two columns of one name: either might be meant."""
     doubled = [name for place, name in enumerate(names) if name in names[:place]]
@@ -110,7 +123,16 @@ def choose_columns(
 def _remedy(missing: Sequence[str], names: Sequence[str]) -> str:
     """What to do about columns that are not there; the first row may be taken for the header."""
     if any(map(is_number, names)):
-        return "the first row must name the columns, as in user,item,rating"
+        places = [c for c in (*REQUIRED, "weight") if c in missing]
+        return (
+            "the first row must name the columns, as in user,item,rating; of a text file without "
+            f"such a row say where each stands, {how_to_map(*places, theirs='PLACE')}"
+        )
+    if {"item", "rating"} == set(missing) and len(names) > len(COLUMNS):
+        return (
+            "a table needs a row for each rating, not a column for each item: in pandas, "
+            "frame.melt('user', var_name='item', value_name='rating').dropna() makes one"
+        )
     return f"name yours with {how_to_map(*missing)}, and check the delimiter"
 
 

@@ -7,6 +7,7 @@ without any noise, so one whose name suggests that needs somebody to vouch for i
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 OPINIONS = {
     "rating", "ratings", "rated", "raters", "review", "reviews", "reviewed", "reviewer",
@@ -64,8 +65,8 @@ def looks_derived(name: str, *, numbers: bool = True) -> bool:
     >>> [looks_derived(name) for name in ("country", "discount", "soundtrack", "page_count")]
     [False, False, False, False]
     """
-    words = [word.lower() for word in _WORDS.findall(name)]
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    words = [word.lower() for word in _WORDS.findall(name)]  # none, in other scripts
+    for word, following in pairwise([*words, ""]):
         if word in COUNTS or (word == "n" and not following.isdigit()):
             suspicious = _IN_THE_ITEM.isdisjoint(words)
         elif word in ("number", "no", "nr"):

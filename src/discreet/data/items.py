@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from discreet.data.columns import as_polars
+from discreet.data.columns import as_polars, named
 from discreet.data.derived import looks_derived
 from discreet.data.ids import Ids, id_series
 from discreet.data.texts import numbers_of
@@ -45,7 +45,7 @@ class Items:
     def from_frame(cls, frame: Any, *, public_columns: Iterable[str] = ()) -> Items:
         """Check an item table: a column `item` without gaps or repeats, and at least one row.
 
-        The table is one of Polars, pandas or Arrow.
+        The table is one of Polars, pandas or Arrow. A column without a name is called by its place.
 
         Every column is published. One that looks derived from ratings by its name is left out,
         unless `public_columns` vouches for it: that it is public and does not come from ratings.
@@ -54,7 +54,7 @@ class Items:
             raise ParameterError(
                 f"public_columns must be a list of columns: got {public_columns!r}"
             )
-        frame = as_polars(frame)
+        frame = named(as_polars(frame))
         vouched = tuple(dict.fromkeys(public_columns))
         for name in vouched:
             if name not in frame.columns:

@@ -54,10 +54,11 @@ def plainly(name: str) -> str:
     return name.strip().casefold().translate(str.maketrans("", "", " _-."))
 
 
-def called(ours: str, names: Sequence[str]) -> str | None:
+def called(ours: str, names: Sequence[str], flag: str = "--columns") -> str | None:
     """What a table calls a column that nobody mapped; an error where that matters and is unclear.
 
-    Our own name comes first, then names of identifiers, then the others.
+    `flag` is the option that maps it. Our own name comes first, then names of identifiers, then the
+    others.
 
     >>> called("user", ["Customer", "customer_id"]), called("item", ["Article No", "rating"])
     ('customer_id', 'Article No')
@@ -71,7 +72,7 @@ def called(ours: str, names: Sequence[str]) -> str | None:
     if len(found) > 1 and ours in _CERTAIN:
         raise DataError(
             f"which column is the {ours}: {' or '.join(map(repr, found))}? Say it with "
-            f"{how_to_map(ours, theirs=found[0])}"
+            f"{how_to_map(ours, theirs=found[0], flag=flag)}"
         )
     return found[0] if found else None
 

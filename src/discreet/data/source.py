@@ -76,6 +76,17 @@ class RatingsSource(Protocol):
         ...
 
 
+def sum_once(
+    source: RatingsSource, contribution: Callable[[Ratings], Integers], shape: tuple[int, ...]
+) -> Integers:
+    """Add up what every part contributes, and keep nothing else of it: it is asked for once."""
+    return source.map_parts(contribution).sum(_itself, shape)
+
+
+def _itself(found: Integers) -> Integers:
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class OnePart(Generic[T]):
     """Ratings in memory: one part, whose contribution is the sum.

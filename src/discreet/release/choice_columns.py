@@ -122,6 +122,17 @@ def public_columns(counts: Floats, effects: Floats, features: Features) -> Float
     return np.column_stack([values / np.sqrt(ridge) for values, ridge in columns])
 
 
+def flag_directions(counts: Floats, features: Features) -> Floats:
+    """The directions among public flags, without what popularity explains of them."""
+    w = counts / counts.sum()
+    popular = standardised(np.log(counts), w)
+    if not features.flags:
+        return np.zeros((len(w), 0))
+    return _without(
+        strongest(_flags(features, w), bent(counts)), np.vander(popular, _POWERS + 1), w
+    )
+
+
 def bent(counts: Floats) -> Floats:
     """Weights of items that grow with their counts, but ever less; they add up to 1."""
     typical = (counts @ counts) / counts.sum()

@@ -39,12 +39,12 @@ PERSON_SPREAD, LONG_HISTORY = 0.4, 100.0
 """Its columns are divided by the root of this; the length of a long history."""
 POPULARITY_POWER = 0.7
 """In the log-linear reading popularity counts less than it is: one's history has it already."""
-LEAST_LINEAR, MOST_LINEAR, MANY_DIRECTIONS = 0.5, 0.9, 20.0
+LEAST_LINEAR, MOST_LINEAR, MANY_DIRECTIONS = 0.5, 0.9, 10.0
 """How much the linear reading counts: with public columns alone, with hidden directions without
 number, and how many of these are half of the way."""
 FAMILIAR = 2.0
 """In counts of the item that a choice typically falls on: of an item chosen more often, hidden
-directions tell whom its series draws."""
+directions without number tell whom its series draws."""
 TASTE, TASTE_PRECISION, TASTE_ENOUGH = 0.4, 11.0, 0.1
 """How strongly people's choices follow public columns before anything is seen, how firmly that is
 believed, and from how much on they are trusted in full."""
@@ -114,7 +114,7 @@ class Choosers(NamedTuple):
     loglinear: Array
     share: Array
     trust: Array
-    """How far each goes by public features, from 0 to 1."""
+    """How far the linear reading goes by public features, from 0 to 1."""
 
 
 def choice_model(columns: ChoiceColumns, counts: Floats, weights: Floats) -> ChoiceModel:
@@ -158,14 +158,14 @@ def choice_model(columns: ChoiceColumns, counts: Floats, weights: Floats) -> Cho
 
 
 def _unfamiliar(counts: Floats, hidden: int) -> Floats:
-    """Less for what many chose, if there are hidden directions: they have learned it already."""
+    """Less for what many chose, as far as hidden directions have learned it already."""
     typical = (counts @ counts) / counts.sum()
-    return 1 / (1 + counts / (FAMILIAR * typical)) if hidden else np.ones(len(counts))
+    return np.asarray(1 / (1 + _told(hidden) * counts / (FAMILIAR * typical)))
 
 
-def _linear_share(hidden: int) -> float:
-    """More, the more hidden directions noise has left to be told."""
-    return LEAST_LINEAR + (MOST_LINEAR - LEAST_LINEAR) * hidden / (hidden + MANY_DIRECTIONS)
+def _told(hidden: int) -> float:
+    """How much of what there is to tell so many hidden directions do: from 0 to 1."""
+    return hidden / (hidden + MANY_DIRECTIONS)
 
 
 def _tiles(rows: Floats) -> Array:
@@ -179,16 +179,15 @@ def choosers(model: ChoiceModel, own: Own, values: Array, threads: int | None = 
     n = np.diff(own.ptr).astype(np.float64)
     weighed, plain, squares = _history(model, own, values, thread_count(threads))
     trust = _trust(model, plain[:, model.public], squares, n)
-    followed = np.ones((len(n), model.rows.shape[1]))
-    followed[:, model.public] = trust[:, None]
-    linear = (weighed * followed + model.newcomer) @ model.inverse
-    half = np.sqrt(followed[:, 1:])
-    b = half * (plain[:, 1:] / np.sqrt(PERSON_SPREAD) - n[:, None] * model.centre)
+    weighed[:, model.public] *= trust[:, None]
+    linear = (weighed + model.newcomer) @ model.inverse
+    b = plain[:, 1:] / np.sqrt(PERSON_SPREAD) - n[:, None] * model.centre
     least = RIDGE_WITH_HIDDEN if model.hidden else PERSON_RIDGE
     ridge = least * np.sqrt(1 + n / LONG_HISTORY)
     b = (b @ model.axes) / (ridge[:, None] + n[:, None] * model.sizes)
-    a = half * (b @ model.axes.T) / np.sqrt(PERSON_SPREAD)
-    share = np.full(len(n), _linear_share(model.hidden)) if model.hidden else LEAST_LINEAR * trust
+    a = b @ model.axes.T / np.sqrt(PERSON_SPREAD)
+    most = LEAST_LINEAR + (MOST_LINEAR - LEAST_LINEAR) * _told(model.hidden)
+    share = most * (np.ones(len(n)) if model.hidden else trust)
     loglinear = np.hstack([np.zeros((len(n), 1)), a])
     return Choosers(*(x.astype(np.float32) for x in (linear, loglinear, share, trust)))
 

@@ -15,6 +15,7 @@ from discreet.arrays import Array
 from discreet.errors import ParameterError, require_count
 from discreet.release.choice_columns import POPULARITY_COLUMNS
 from discreet.release.choices import POPULARITY_POWER, ChoiceModel, choosers
+from discreet.release.ranking import RECENCY, check_recency
 from discreet.release.recommending import choice_values
 from discreet.release.scoring import Own
 
@@ -39,15 +40,17 @@ class Explanation(NamedTuple):
     and how much of what all people choose; those that stand out first."""
 
 
-def explain(release: Release, own: Own, item: Any) -> Explanation:
+def explain(release: Release, own: Own, item: Any, recency: float = RECENCY) -> Explanation:
     """Which of one person's own items speak for an item, by how much, and what they have in common.
 
     In the linear reading of choices an item's score is a sum over one's history: each term is what
-    one own item adds, beyond that whoever chooses much chooses what is popular.
+    one own item adds, beyond that whoever chooses much chooses what is popular. Where times are
+    known, it adds the more the later it was chosen, as in the list.
     """
     model = _model(release)
     row = int(release.item_ids.rows([item], strict=True)[0])
-    values = choice_values(release, own.ratings)
+    check_recency(recency)
+    values = choice_values(release, own, recency)
     person = choosers(model, own, values, threads=1)
     rows = model.rows[own.items].astype(np.float64)
     rows[:, model.public] *= float(person.trust[0])

@@ -33,7 +33,12 @@ def read_folder(folder: str | Path) -> dict[str, bytes]:
     """What the folder of a release holds, by name; an error unless it is all there."""
     source = Path(folder).expanduser()
     if not source.is_dir():
-        raise ReleaseError(f"{source} is not a release: there is no such folder")
+        told = (
+            "it is a file, and a release is a folder"
+            if source.exists()
+            else "there is no such folder"
+        )
+        raise ReleaseError(f"{source} is not a release: {told}")
     return {name: _read(source, name) for name in (ITEMS, MODEL, CERTIFICATE)}
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ RANKINGS = {
 """By what a list may be ranked, in words."""
 MOST_DIVERSITY = 10.0
 """Far beyond what changes a list any more."""
+RECENCY = 0.7
+"""By default what is old counts 0.3 of what is new: measured in docs/constants.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,9 @@ class Ranking:
     without: Any = None
     exclude_rated: bool = True
     """Whether what one has rated or chosen already is left out."""
+    recency: float = RECENCY
+    """How much less old choices count than late ones, where their times are known: from 0, all
+    alike, to 1, where what is old counts nothing."""
 
     def check(self) -> None:
         """An error unless every wish makes sense."""
@@ -55,6 +60,7 @@ class Ranking:
             raise ParameterError(
                 f"diversity must be between 0 and {MOST_DIVERSITY:g}: got {self.diversity!r}"
             )
+        check_recency(self.recency)
 
     def allowed(self, items: Items) -> NDArray[np.bool_] | None:
         """For every item of the catalogue whether it may be listed; None where all may."""
@@ -67,8 +73,24 @@ class Ranking:
             allowed &= ~_named(items, self.without, "without", np.logical_or)
         return allowed
 
+    def leaving_out(self, items: Items, more: Sequence[Any]) -> Ranking:
+        """The same, and these items are ruled out as well, whatever `without` says."""
+        if not more:
+            return self
+        if self.without is None:
+            return replace(self, without=more)
+        named = np.flatnonzero(_named(items, self.without, "without", np.logical_or))
+        return replace(self, without=[*items.ids.take(named), *more])
+
 
 _SEPARATOR = re.compile(r"[|,;]")
+
+
+def check_recency(recency: float) -> None:
+    """An error unless it is a share."""
+    if not 0 <= recency <= 1:  # NaN is not
+        raise ParameterError(f"recency must be between 0 and 1: got {recency!r}")
+
 
 BEST = Ranking()
 """The default everywhere: would choose x would like."""

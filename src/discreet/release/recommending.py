@@ -22,7 +22,8 @@ from discreet.release.lists import (
     reranked,
     varied,
 )
-from discreet.release.ranking import Ranking
+from discreet.release.ranking import RECENCY, Ranking
+from discreet.release.recency import recent
 from discreet.release.scoring import Own, People, fold_in, score_pairs, top_n
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def recommend(
         return _by_liking(release, own, n, ranking, allowed, threads)
     best = ranking.by == "best"
     model = release.liked_choices if best else release.choice_model
-    values = choice_values(release, own.ratings) if best else np.ones(len(own.items))
+    values = choice_values(release, own, ranking.recency, liked=best)
     found = likeliest(
         model,
         choosers(model, own, values, threads),
@@ -97,10 +98,15 @@ def build_choice_model(release: Release, *, liked: bool) -> ChoiceModel:
     return choice_model(columns, counts, weights)
 
 
-def choice_values(release: Release, ratings: Array) -> Floats:
+def choice_values(
+    release: Release, own: Own, recency: float = RECENCY, *, liked: bool = True
+) -> Floats:
     """What each of one's own ratings, or events, counts as a choice: from 0 to 1."""
-    share = np.asarray((ratings - release.scale.lo) / release.scale.span, dtype=np.float64)
-    return share if release.events else LIKED_FLOOR + (1 - LIKED_FLOOR) * share
+    late = recent(own, recency)
+    if not liked:
+        return late
+    share = np.asarray((own.ratings - release.scale.lo) / release.scale.span, dtype=np.float64)
+    return late * (share if release.events else LIKED_FLOOR + (1 - LIKED_FLOOR) * share)
 
 
 def item_profiles(release: Release) -> Array:

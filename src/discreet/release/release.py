@@ -31,9 +31,10 @@ from discreet.release.heard_sums import HeardSums
 from discreet.release.lists import Family
 from discreet.release.own import read_own
 from discreet.release.predicting import errors, item_scores, predict
-from discreet.release.ranking import BEST, Ranking
+from discreet.release.ranking import BEST, RECENCY, Ranking
 from discreet.release.recommending import build_choice_model, item_profiles, recommend
 from discreet.release.scoring import FoldIn, ItemScores, Own, People
+from discreet.release.shelves import shelves
 from discreet.release.tallies import Tallies
 
 
@@ -151,25 +152,29 @@ class Release:
         among: Any = None,
         without: Any = None,
         exclude_rated: bool = True,
+        recency: float = RECENCY,
+        times: Any = None,
         with_error: bool = False,
     ) -> pl.DataFrame:
         """The n items for one person that rank first: frame item, rank, score [, error] [, title].
 
         Ranked by "best", what one would choose and would like; "likely", what one would choose;
-        "liked", what one would rate highest. `diversity`, `among` and `without` are those of
-        `Ranking`. The score is the predicted rating, and `error` its standard error; it need not
-        fall from rank to rank. Of events it is how likely an item is beside the first.
+        "liked", what one would rate highest. `diversity`, `among`, `without` and `recency` are
+        those of `Ranking`; `times`, when each rating was given, are for the last. The score is the
+        predicted rating, and `error` its standard error; it need not fall from rank to rank. Of
+        events it is how likely an item is beside the first.
 
         Only the release and one's own ratings are read. Items that the release does not know are
         passed over. Without ratings, all get the same list.
         """
-        own = read_own(self.item_ids, self.scale, my_items, my_ratings, events=self.events)
+        own = read_own(self, my_items, my_ratings, times)
         ranking = Ranking(
             by=rank_by,
             diversity=diversity,
             among=among,
             without=without,
             exclude_rated=exclude_rated,
+            recency=recency,
         )
         table = self.recommend_rows(own, n, ranking, with_error=with_error, threads=1)
         return self.with_titles(table.drop("person"))
@@ -205,13 +210,24 @@ class Release:
             columns["error"] = self.errors(own, listed.people, who, listed.what, threads)
         return pl.DataFrame(columns)
 
-    def explain(self, my_items: Any, my_ratings: Any, item: Any) -> Explanation:
+    def explain(
+        self, my_items: Any, my_ratings: Any, item: Any, recency: float = RECENCY, times: Any = None
+    ) -> Explanation:
         """Why an item is in one's list: one's own items that speak for it, and public features.
 
         Only the release and one's own ratings are read, as for the list itself.
         """
-        own = read_own(self.item_ids, self.scale, my_items, my_ratings, events=self.events)
-        return explain(self, own, item)
+        return explain(self, read_own(self, my_items, my_ratings, times), item, recency)
+
+    def shelves(
+        self, my_items: Any = (), my_ratings: Any = (), *, without: Any = (), times: Any = None
+    ) -> dict[str, pl.DataFrame]:
+        """Lists for one person that share no item, by name, as a service's home shows
+        them: frames item, rank, score [, because] [, title]. Name one's items latest first;
+        `times` are as for `recommend`.
+        """
+        made = shelves(self, my_items, my_ratings, without, times)
+        return {name: self.with_titles(table) for name, table in made.items()}
 
     def similar_items(self, item: Any, n: int = 10) -> pl.DataFrame:
         """The n items most like one: frame item, title, rank, similarity. Public, for anybody."""
@@ -254,7 +270,7 @@ class Release:
         Two thirds of ratings are within one, on films; more, where people rate more steadily.
         """
         self.require_ratings()
-        own = read_own(self.item_ids, self.scale, my_items, my_ratings)
+        own = read_own(self, my_items, my_ratings)
         return predict(self, own, items, clip=clip, with_error=with_error)
 
     def errors(

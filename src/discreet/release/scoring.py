@@ -76,6 +76,8 @@ class Own(NamedTuple):
     ptr: NDArray[np.int64]
     items: NDArray[np.int32]
     ratings: Array
+    times: NDArray[np.int64] | None = None
+    """When each was given, on any clock, where that is known."""
 
 
 class People(NamedTuple):
@@ -118,7 +120,7 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     array([[1.]])
     """
     dtype = item_scores.factors.dtype
-    ptr, items, ratings = own
+    ptr, items, ratings = own[:3]
     typical = item_scores.base[items]
     if item_scores.prior.any():  # a pass over the whole catalogue, for nothing where it is zero
         typical = typical + (item_scores.factors @ item_scores.prior)[items]
@@ -150,7 +152,7 @@ def fold_in_families(
     codes: NDArray[np.int32], own: Own, residual: NDArray[np.float64], workers: int
 ) -> tuple[Array, Array, Array]:
     """People's families in a grouping: keys, effects, which leave the residuals, and counts."""
-    ptr, items, _ = own
+    ptr, items = own[:2]
     found = np.zeros(len(ptr) - 1, dtype=np.int64)
     family, count = np.empty(len(items), np.int32), np.empty(len(items), np.int64)
     effect = np.empty(len(items))

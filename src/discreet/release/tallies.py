@@ -79,8 +79,8 @@ class Tallies:
             self.events,
         )
 
-    def times(self, share: float) -> Tallies:
-        """A share of every vote, on the grid, and of the noise in it."""
+    def times(self, share: NDArray[np.float64]) -> Tallies:
+        """A share of every item's votes, on the grid, and of the noise in them."""
         return replace(
             self,
             against=np.rint(share * self.against).astype(np.int64),

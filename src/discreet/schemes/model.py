@@ -16,7 +16,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.kernels.compute import Compute
 from discreet.release.certainty import Predictions
 from discreet.release.explaining import Explanation, explain
-from discreet.release.ranking import Ranking
+from discreet.release.ranking import RECENCY, Ranking
 from discreet.release.release import Release
 from discreet.release.scoring import Own, People, fold_in, score_pairs
 
@@ -161,14 +161,15 @@ class FactorModel:
         among: Any = None,
         without: Any = None,
         exclude_rated: bool = True,
+        recency: float = RECENCY,
         with_error: bool = False,
         strict: bool = False,
     ) -> pl.DataFrame:
         """The n items for each user (all by default): frame user, item, rank, score [, title].
 
         Each person's list is made of their own ratings and the release alone, as
-        `Release.recommend` says; someone unknown gets the list of a person without ratings, unless
-        strict.
+        `Release.recommend` says, and of the times that the table has; someone unknown gets the list
+        of a person without ratings, unless strict.
         """
         known = self.ratings.users
         rows = None if users is None else known.rows(users, strict=strict)
@@ -179,6 +180,7 @@ class FactorModel:
             among=among,
             without=without,
             exclude_rated=exclude_rated,
+            recency=recency,
         )
         table = self.release.recommend_rows(
             self._own_ratings(rows),
@@ -190,13 +192,13 @@ class FactorModel:
         user = ids.gather(table["person"]).alias("user")
         return self.release.with_titles(table.select(user, pl.all().exclude("person")))
 
-    def explain(self, user: Any, item: Any) -> Explanation:
+    def explain(self, user: Any, item: Any, *, recency: float = RECENCY) -> Explanation:
         """Why an item is in somebody's list: `Release.explain` of that person's own ratings.
 
         The answer is that person's own, like the list. An unknown user or item is named.
         """
         row = self.ratings.users.rows([user], strict=True)
-        return explain(self.release, self._own_ratings(row), item)
+        return explain(self.release, self._own_ratings(row), item, recency)
 
     def similar_items(self, item: Any, n: int = 10) -> pl.DataFrame:
         """The n items most like one, whoever asks: `Release.similar_items`."""
@@ -204,15 +206,16 @@ class FactorModel:
 
     def _own_ratings(self, rows: NDArray[np.int32] | None) -> Own:
         """These people's own ratings, or everybody's; none for somebody unknown (-1)."""
-        order = self.ratings.by_user
+        order, times = self.ratings.by_user, self.ratings.timestamp
         if rows is None:
-            return Own(order.ptr, order.cols, order.values)
+            return Own(order.ptr, order.cols, order.values, times)
         counts = np.where(rows >= 0, np.diff(order.ptr)[rows], 0)
         ptr = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(counts, out=ptr[1:])
         starts = np.repeat(order.ptr[rows] - ptr[:-1], counts)
         records = starts + np.arange(ptr[-1])
-        return Own(ptr, order.cols[records], order.values[records])
+        when = None if times is None else times[records]
+        return Own(ptr, order.cols[records], order.values[records], when)
 
     @cached_property
     def _training_means(self) -> tuple[Array, float, Array, Array]:
