@@ -19,8 +19,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from report import keep
+
 ITEMS, EACH, LEVELS = 17_000, 60, (0.1, 0.3, 1.0)
 FACTORS, ROUNDS, PUBLICATIONS, DELTA = 8, 6, 12, 1e-8
+
+
+PAIRS: list[int] = []
+"""How many this process measures."""
 
 
 def table(pairs: int):
@@ -52,9 +58,12 @@ def scheme(publications: int = 1):
 
 
 def say(what: str, began: float, cpu: float) -> None:
+    """Print it, and keep it."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     took, used = time.perf_counter() - began, time.process_time() - cpu
     print(f"{what:<34}{took:8.1f} s{used:8.1f} s of CPU{peak:8.2f} GB at most", flush=True)
+    row = [f"{what}, {PAIRS[0]:,} pairs", f"{took:.1f} s", f"{used:.1f} s", f"{peak:.2f} GB"]
+    keep("ledger", ["", "seconds", "of the processor", "memory at most"], [row], add=True)
 
 
 def fit(pairs: int) -> None:
@@ -84,6 +93,23 @@ def file(pairs: int) -> None:
             say(f"{number} publication, file", *clock)
         size = (Path(folder) / "ledger.db").stat().st_size / 2**20
         print(f"{'the ledger itself':<34}{size:8.0f} MB")
+
+
+def lookups(pairs: int) -> None:
+    """What one person's spends take to find among so many, in a file."""
+    from discreet import FileLedger, publish
+
+    ratings = table(pairs)
+    with tempfile.TemporaryDirectory() as folder:
+        book = Path(folder) / "ledger.db"
+        publish(scheme(PUBLICATIONS), ratings, out=Path(folder) / "release", ledger=book)
+        ledger = FileLedger(book)
+        people = [ratings.subset(ratings.user == person) for person in range(0, 2_000, 40)]
+        ledger.spends(people[0])
+        clock = time.perf_counter(), time.process_time()
+        for own in people:
+            ledger.spends(own)
+        say(f"{len(people)} lookups of a person's {EACH} pairs, file", *clock)
 
 
 def database(pairs: int, url: str) -> None:
@@ -116,12 +142,13 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--pairs", type=int, default=9_000_000)
     words.add_argument("--database", help="a path, or the URL of an empty database")
-    words.add_argument("--only", choices=("fit", "file", "database"))
+    words.add_argument("--only", choices=("fit", "file", "lookups", "database"))
     given = words.parse_args()
+    PAIRS.append(given.pairs)
     if given.only == "database":
         database(given.pairs, given.database)
     elif given.only is not None:
-        {"fit": fit, "file": file}[given.only](given.pairs)
+        {"fit": fit, "file": file, "lookups": lookups}[given.only](given.pairs)
     else:
         print(f"{given.pairs:,} pairs, {FACTORS} factors, {ROUNDS} rounds")
         for only in ("fit", "database" if given.database else "file"):

@@ -25,6 +25,7 @@ from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.schemes.base import LedgerState, Run
+from report import keep
 
 DELTAS = {"ml-1m": 1e-7, "netflix-7128": 1e-7, "netflix-10m": 1e-8}
 LEVELS = {
@@ -71,6 +72,19 @@ def rmse(model: Any, test: dc.Ratings) -> float:
     return float(np.sqrt((errors**2).mean()))
 
 
+def show(row: str, found: list[float], one: float | None) -> None:
+    """In the file of results: the first, a middle and the last publication, and a single one."""
+    some = [f"{found[k]:.4f}" for k in (0, len(found) // 2 - 1, -1)]
+    columns = [
+        "error after",
+        "the first",
+        "half of them",
+        "the last",
+        "one release with everything",
+    ]
+    keep("years", columns, [[row, *some, "" if one is None else f"{one:.4f}"]], add=True)
+
+
 def measure(name: str, given: argparse.Namespace, seed: int) -> None:
     """One table and one split, at every level."""
     ratings, items = dc.load_ratings(name), dc.load_items(name)
@@ -94,12 +108,16 @@ def measure(name: str, given: argparse.Namespace, seed: int) -> None:
         when = "from the start"
         if given.arriving:
             when = "arriving at random" if train.timestamp is None else "arriving by time"
-        print(f"{name}, {label}, {given.purpose}, split {seed}, {n} publications {when}: {told}")
+        row = f"{name}, {label}, {given.purpose}, split {seed}, {n} publications {when}"
+        print(f"{row}: {told}")
         if given.arriving or given.without_one:
             print(f"    {took:.0f} s", flush=True)
+            show(row, found, None)
             continue
-        one = dc.Chorus(**how).fit(train, spec, seed=seed, compute=Compute(threads=1))
-        print(f"    one release with everything: {rmse(one, test):.4f} ({took:.0f} s)", flush=True)
+        whole = dc.Chorus(**how).fit(train, spec, seed=seed, compute=Compute(threads=1))
+        one = rmse(whole, test)
+        print(f"    one release with everything: {one:.4f} ({took:.0f} s)", flush=True)
+        show(row, found, one)
 
 
 def main() -> None:

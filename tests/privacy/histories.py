@@ -100,12 +100,13 @@ class Lives:
         left = np.maximum(self.delta - self.spends.delta, 0.0)
         found = np.where(rest < 0, np.inf, -1.0)
         some = (mu > 0) & (rest >= 0)
-        told = _delta(mu[some], rest[some])
+        told = curve(mu[some], rest[some])
         found[some] = np.where(left[some] > 0, told / np.maximum(left[some], 1e-300) - 1, np.inf)
         return found
 
 
-def _delta(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+def curve(mu: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+    """delta(mu, epsilon) of a Gaussian mechanism."""
     return ndtr(mu / 2 - epsilon / mu) - np.exp(epsilon + log_ndtr(-epsilon / mu - mu / 2))
 
 

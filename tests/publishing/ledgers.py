@@ -9,6 +9,7 @@ from discreet.privacy.noise import Randomness
 from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
+from discreet.schemes import votes
 from discreet.schemes.base import Publishing
 from discreet.schemes.tally import Tally
 
@@ -24,4 +25,6 @@ def put(
 
 
 def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact votes, and all of a batch's: without noise there is nothing to tell it from."""
     monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale, **_: sums)
+    monkeypatch.setattr(votes, "share_of_signal", lambda _counts, _variance: 1.0)

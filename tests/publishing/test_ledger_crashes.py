@@ -11,15 +11,19 @@ import numpy as np
 import pytest
 
 from discreet.data.ratings import Ratings
-from discreet.privacy.fixedpoint import ONE_VOTE
+from discreet.privacy.fixedpoint import LEDGER_SHAVE, ONE_VOTE
+from discreet.privacy.lifetime import Spends
+from discreet.privacy.purses import PURE_SHARE, Division
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.file_ledger import LOST, RECORDED, VISIBLE, FileLedger
 from discreet.publishing.folder import finish_interrupted
 from discreet.publishing.publish import publish
 from discreet.release.release import Release
+from discreet.schemes.base import Publishing
+from discreet.schemes.chorus.scheme import Chorus
 from tests.conftest import random_ratings
 from tests.processes import Ready, doomed
-from tests.publishing.ledgers import TALLY, put
+from tests.publishing.ledgers import ITEMS, TALLY, put
 
 
 @pytest.mark.parametrize("moment", ["recorded", "in place"])
@@ -69,11 +73,17 @@ def test_a_staged_release_that_was_lost_costs_its_budget(
     np.testing.assert_allclose(ledger.spends(small).epsilon, levels, atol=2 / ONE_VOTE)
 
 
-def publish_for_ever(ready: Ready, folder: Path) -> None:
+SCHEMES: dict[str, Publishing] = {
+    "Tally": TALLY,
+    "Chorus": Chorus(items=ITEMS, delta=1e-4, factors=1, rounds=2, publications=4),
+}
+
+
+def publish_for_ever(ready: Ready, folder: Path, name: str) -> None:
     schedule, ledger = batches(), FileLedger(folder / "ledger.db")
     ready.send("ready")
     while True:
-        put_next(ledger, folder / "release", schedule)
+        put_next(ledger, folder / "release", schedule, name)
 
 
 def batches() -> list[Ratings]:
@@ -82,40 +92,59 @@ def batches() -> list[Ratings]:
     return [data.subset(data.user < 40 * k) for k in range(1, 101)]
 
 
-def put_next(ledger: FileLedger, out: Path, schedule: list[Ratings]) -> None:
+def put_next(ledger: FileLedger, out: Path, schedule: list[Ratings], name: str) -> None:
     """Publish the batch after the last recorded one."""
-    publish(TALLY, schedule[len(ledger.releases()) % 100], None, out=out, ledger=ledger)
+    batch = schedule[min(len(ledger.releases()), 99)]
+    publish(SCHEMES[name], batch, None, out=out, ledger=ledger)
+
+
+def least_spends(name: str, data: Ratings, publications: int) -> Spends:
+    """What so many publications have used of every record: who came with one is in all since."""
+    levels = PrivacySpec.column().levels(data)
+    nothing = Spends.none(len(data))
+    times = np.clip(publications - data.user // 40, 0, None)
+    if name == "Tally":
+        return nothing._replace(epsilon=levels * (times > 0))
+    division = Division(share=PURE_SHARE, t=1.0, delta=1e-4, publications=4)
+    once = division.allowed(levels, nothing)
+    return nothing._replace(
+        pure=once.pure * (times > 0), mu2=np.minimum(times, 4) * once.mu2 * (1 - LEDGER_SHAVE)
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no kill -9")
+@pytest.mark.parametrize("name", SCHEMES)
 def test_killed_at_random_moments_the_ledger_never_shows_less_than_was_used(
-    tmp_path: Path,
+    name: str, tmp_path: Path
 ) -> None:
     """DISCREET_KILLS sets how often a publishing process is killed (12 by default)."""
     rng = np.random.default_rng(int(time.time()))
     schedule = batches()
-    per_batch = 2 * (np.nextafter(float(ONE_VOTE), np.inf) / ONE_VOTE) ** 2
+    everybody, levels = schedule[-1], PrivacySpec.column().levels(schedule[-1])
     for _ in range(int(os.environ.get("DISCREET_KILLS", "12"))):
-        with doomed(publish_for_ever, tmp_path):
+        with doomed(publish_for_ever, tmp_path, name):
             time.sleep(rng.uniform(0.0, 0.8))
         ledger = FileLedger(tmp_path / "ledger.db", create=False)
         entries = ledger.releases()
         if not (tmp_path / "release").exists():
             continue
         release = Release.load(tmp_path / "release")  # whole, or this raises
-        assert release.certificate.digest in {entry.digest for entry in entries}
-        assert release.tallies is not None
-        used = round(float(release.tallies.noise_variance[0]) / per_batch)
-        assert 1 <= used <= len(entries)
-        # Whatever the visible release counted is in the ledger, at its full level.
-        counted = schedule[min(used, 100) - 1]
-        levels = PrivacySpec.column().levels(counted)
-        np.testing.assert_allclose(ledger.spends(counted).epsilon, levels, atol=2 / ONE_VOTE)
-    put_next(ledger, tmp_path / "release", schedule)  # and after all that it goes on
+        [used] = [e.number for e in entries if e.digest == release.certificate.digest]
+        # Whatever the visible release has used is in the ledger, and no more than there is.
+        spends = ledger.spends(everybody)
+        for spent, least in zip(spends[1:], least_spends(name, everybody, used)[1:], strict=True):
+            assert (spent >= least - 2 / ONE_VOTE).all()
+        assert (spends.epsilon + spends.pure <= levels).all()
+        assert ledger.share == release.certificate.parameters.get("pure_share")
+        if name == "Chorus":
+            assert ledger.share == PURE_SHARE
+            whole = least_spends(name, everybody, 200).mu2
+            assert (spends.mu2 <= whole * (1 + 3 * LEDGER_SHAVE)).all()
+    put_next(ledger, tmp_path / "release", schedule, name)  # and after all that it goes on
     entries = ledger.releases()
     assert entries[-1].state == VISIBLE
     assert Release.load(tmp_path / "release").certificate.digest == entries[-1].digest
-    print(f"{len(entries)} publications, {sum(e.state == LOST for e in entries)} lost")
+    print(f"{name}: {len(entries)} publications, {sum(e.state == LOST for e in entries)} lost")
 
 
 def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ratings) -> None:
@@ -123,6 +152,8 @@ def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ra
     code = (
         "import sys\nfrom pathlib import Path\nfrom tests.conftest import random_ratings\n"
         "from tests.publishing.ledgers import TALLY\nfrom discreet import FileLedger, publish\n"
+        "from discreet.schemes import votes\n"
+        "votes.share_of_signal = lambda *_: 1.0\n"  # so that every batch's noise is seen
         "data, half = random_ratings(40, 30, 400, seed=1), int(sys.argv[2])\n"
         "ledger = FileLedger(Path(sys.argv[1]) / 'ledger.db')\n"
         "for k in range(4):\n"

@@ -11,6 +11,7 @@ import pytest
 from discreet.data.ratings import Ratings
 from discreet.privacy import spend_pages
 from discreet.privacy.lifetime import Costs, Spends
+from discreet.privacy.purses import PURE_SHARE
 from discreet.publishing.file_ledger import FORMAT, FileLedger, connect
 from discreet.publishing.file_pages import SCHEMA, FilePages
 from discreet.publishing.ledger import hash_records
@@ -92,7 +93,7 @@ def test_a_ledger_of_the_version_before_is_read_and_forgets_nothing(
     now = FileLedger(ledger.path).spends(small)
     assert (np.array(now[:3]) == spent).all()  # kept as it was, and taken off both purses
     assert small.epsilon is not None
-    assert (now.pure <= 0.3 * np.maximum(small.epsilon - spent[1], 0.0)).all()
+    assert (now.pure <= PURE_SHARE * np.maximum(small.epsilon - spent[1], 0.0)).all()
     assert now.pure[0] > 0
     assert now.pure[-1] == 0
     with closing(connect(ledger.path)) as database:

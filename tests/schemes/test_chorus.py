@@ -293,7 +293,7 @@ def privacy_losses(data: Ratings, record: int, scheme: Chorus, runs: int) -> Any
         )
         known = known_columns([effects.item_effects], features, effects.counts)
         start = first_directions(known, effects.counts, part.factors, run.randomness.training)
-        rounds.run(start, effects.counts, rounds.estimator(effects.counts))
+        rounds.run(start, effects.counts, rounds.estimator(effects.counts, None))
         losses.append(loss + sum(rounds.losses))
     return np.array(losses)
 

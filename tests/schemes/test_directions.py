@@ -96,7 +96,20 @@ def rounds(items: int, factors: int, count: int) -> tuple[Array, list[tuple[Arra
     return counts, heard
 
 
-def plain_directions(counts: Array, heard: list[tuple[Array, Array]], memory: Memory) -> Heard:
+def plain_expected(Y: Array, R: Array, F: Array, seen: Array) -> Array:
+    """Ridge regression of rows on public columns: they explain a tenth of how rows differ."""
+    differ = max((((Y**2).mean(axis=1) - R) / R**2).sum() / (1 / R**2).sum(), 1e-12)
+    W = 1 / (R + differ)
+    F = F - W @ F[seen] / W.sum()
+    X = F[seen]
+    ridge = (W[:, None] * X**2).sum() / W.sum() / (0.1 * differ)
+    gram = X.T @ (W[:, None] * X) + ridge * np.eye(F.shape[1])
+    return F @ np.linalg.solve(gram, X.T @ (W[:, None] * Y))
+
+
+def plain_directions(
+    counts: Array, heard: list[tuple[Array, Array]], memory: Memory, public: Array
+) -> Heard:
     """What the last rounds show, with a row for every item at each step."""
     last = heard[-memory.rounds :]
     seen, fed = counts > 0.5, last[-1][1]
@@ -105,13 +118,16 @@ def plain_directions(counts: Array, heard: list[tuple[Array, Array]], memory: Me
     chance = 0.5 * CLIP**2 * directions.VECTOR_SQUARE * WEIGHT_RATIO / (d * SIGMA**2)
     R = 1 / c**2 + chance / c
     g = (Y / R[:, None]).sum(axis=0) / (1 / R).sum()
-    order = np.argsort(R)
-    start = directions.first_spread(*grouped((Y - g)[order], R[order], len(R)))
-    Omega = plain_spread(Y - g, R, start)
+    prior = np.tile(g, (len(counts), 1))
+    if public.shape[1]:
+        prior += plain_expected(Y - g, R, public, seen)
+    order, rest = np.argsort(R), Y - prior[seen]
+    start = directions.first_spread(*grouped(rest[order], R[order], len(R)))
+    Omega = plain_spread(rest, R, start)
     m, doubt = np.empty_like(Y), np.zeros_like(Omega)
-    for j, y in enumerate(Y):
+    for j, (y, at) in enumerate(zip(Y, prior[seen], strict=True)):
         gain = Omega @ np.linalg.inv(Omega + R[j] * np.eye(len(Omega)))
-        m[j] = g + gain @ (y - g)
+        m[j] = at + gain @ (y - at)
         doubt += c[j] / c.sum() * (Omega - gain @ Omega)
     beta, mean = SIGMA * m[:, -d:], c @ m / c.sum()
     fade = np.repeat(memory.fade ** np.arange(len(last) - 1.0, -1.0, -1.0), d)
@@ -124,29 +140,50 @@ def plain_directions(counts: Array, heard: list[tuple[Array, Array]], memory: Me
     values, P = np.linalg.eigh((strength + strength.T) / 2)
     values, P = np.maximum(values[::-1], 0), P[:, ::-1]
     true = 1 / (1 + np.diag(P.T @ error @ P))
-    everybody = np.tile((g - mean) @ axes @ P, (len(counts), 1))
+    everybody = (prior - mean) @ axes @ P
     everybody[seen] = z @ P
     return Heard(everybody, values, true)
 
 
 @pytest.mark.parametrize("memory", [LIKING_MEMORY, CHOICE_MEMORY])
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("columns", [0, 4])
 def test_sums_over_items_conclude_what_every_item_would(
-    count: int, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    count: int, memory: Memory, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(directions, "NOISE_BINS", 1000)
     counts, heard = rounds(120, 2, count)
     assert (counts < 0.5).any()
-    estimator = DirectionEstimator(counts, 2, CLIP, WEIGHT_RATIO, memory)
+    public = (np.random.default_rng(8).random((120, columns)) < 0.3) * 1.0
+    estimator = DirectionEstimator(counts, 2, CLIP, WEIGHT_RATIO, memory, public)
     for sums, fed in heard:
         found = estimator.update(sums, SIGMA, fed)
-    plain = plain_directions(counts, heard, memory)
+    plain = plain_directions(counts, heard, memory, public)
     signs = np.sign((found.z * plain.z).sum(axis=0))  # nothing says which end of it is which
     np.testing.assert_allclose(found.z * signs, plain.z, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(found.values, plain.values, rtol=1e-8)
     np.testing.assert_allclose(found.true, plain.true, rtol=1e-8)
     sizes = directions.FIRST_SIZE * plain.true * plain.values / plain.values[0]
     np.testing.assert_allclose(found.directions.sizes, sizes, rtol=1e-8)
+
+
+def test_what_an_item_is_tells_where_nobody_was_heard() -> None:
+    """Items of a kind that points one way: those too rare to be heard are taken to do so too."""
+    rng = np.random.default_rng(9)
+    kind = np.repeat([1.0, -1.0], 100)
+    counts = np.where(np.arange(200) % 4, 200.0, 0.2)
+    fed = np.column_stack([kind, np.zeros(200)]) + 0.1 * rng.standard_normal((200, 2))
+    sums = counts[:, None] * np.column_stack([kind, np.zeros(200)])
+    public = (kind > 0)[:, None] * 1.0
+    shown = []
+    for known in (public, None):
+        estimator = DirectionEstimator(counts, 2, CLIP, WEIGHT_RATIO, CHOICE_MEMORY, known)
+        z = estimator.update(sums + SIGMA * rng.standard_normal((200, 2)), SIGMA, fed).z[:, 0]
+        unheard = counts < 0.5
+        shown.append(abs(np.corrcoef(z, kind)[0, 1]))
+        assert np.ptp(z[unheard & (kind > 0)]) < 1e-9
+        assert (abs(z[unheard][0] - z[unheard][-1]) > 0.1) == (known is not None)
+    assert shown[0] > shown[1] + 0.01
 
 
 def test_nobody_heard_shows_nothing() -> None:

@@ -32,6 +32,7 @@ from discreet.schemes.pmf.pdp import PDPPMF
 from discreet.schemes.pmf.pmf import PMF
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import count_votes
+from tests.publishing.ledgers import no_noise
 from tests.stats.scales import sample_size, scale_is
 
 SPEC = PrivacySpec.column()
@@ -41,10 +42,6 @@ SPEC = PrivacySpec.column()
 def events(small: Ratings) -> Events:
     """400 events of 40 people on 30 items, of different values and levels."""
     return Events.from_frame(small.to_frame(), {"weight": "rating"}, quantity=Quantity(4, "log"))
-
-
-def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale, **_: sums)
 
 
 @given(st.data())

@@ -26,7 +26,7 @@ from discreet.privacy.fixedpoint import (
 )
 from discreet.privacy.lifetime import Costs, Loss, Spends, left_of
 
-PURE_SHARE = 0.3
+PURE_SHARE = 0.45
 """A, unless another one is declared: docs/constants.md."""
 
 

@@ -6,6 +6,7 @@ are integers and secret. What is released are tallies: votes with noise, added o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.arrays import Floats, Integers
 from discreet.data.ids import Ids
 from discreet.data.ratings import Ratings
-from discreet.data.source import RatingsSource
+from discreet.data.source import RatingsSource, sum_once
 from discreet.kernels.compute import Compute
 from discreet.privacy.fixedpoint import ONE_VOTE, rounded_up
 from discreet.privacy.noise import Randomness
@@ -34,6 +35,8 @@ from discreet.schemes.base import Run
 
 LevelsOf = Callable[[Ratings], Floats]
 """Some records' levels, or what is left of them."""
+_SQUARES = 5.0
+"""The variance of a Laplace number's square, over that of the number squared: 24/2^2 - 1."""
 PERSON_VOTES = 256
 """Of a whole person: somebody with as many ratings gives each a vote, as a rating would have."""
 
@@ -82,12 +85,16 @@ class Ballot:
         """What some people's counted records add to the votes."""
         return count_votes(counted, self.weights(counted), self.compute)
 
+    def votes_in(self, part: Ratings) -> Integers:
+        """The same of some people's records over any catalogue."""
+        return self.votes(self.counted(part))
+
 
 def exact_votes(source: RatingsSource, ballot: Ballot) -> Integers:
     """Exact votes against and in favour of every item of the catalogue: secret."""
     if ballot.personalisation == "sample":
         ballot.randomness.key("sample")  # drawn once, before any set of people asks for it
-    return source.map_parts(ballot.counted).sum(ballot.votes, (2, len(ballot.catalogue)))
+    return sum_once(source, ballot.votes_in, (2, len(ballot.catalogue)))
 
 
 def count_votes(
@@ -134,11 +141,40 @@ def noisy_tallies(
     return Tallies(against, in_favour, variance)
 
 
+def believed(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
+    """A batch as far as it is signal, to add to what was released before.
+
+    An item that is new has nothing that the batch could blur, and takes all of it.
+    """
+    if before is None or before.tallies is None:
+        return batch
+    known = catalogue.rows(before.item_ids.values)
+    shares = np.ones(len(catalogue))
+    shares[known] = share_of_signal(batch.counts[known], batch.count_variance[known])
+    return batch.times(shares)
+
+
 def added_up(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
     """A batch and what was released before, over a catalogue that may have grown since."""
     if before is None or before.tallies is None:
         return batch
     return before.tallies.over(before.item_ids, catalogue) + batch
+
+
+def share_of_signal(counts: Floats, variance: Floats) -> float:
+    """How far a batch tells of items that were counted before: q/(q + noise), q its sum of squares.
+
+    Where nearly nothing is new, its tallies are noise, and would blur those that tell.
+    """
+    noise = float(variance.sum())
+    q = squares(counts, float(variance.mean()))
+    return q / (q + noise)
+
+
+def squares(counts: Floats, noise: float) -> float:
+    """The sum of squares of true counts, less than what noise alone may show."""
+    by_chance = noise * (len(counts) + math.sqrt(_SQUARES * len(counts)))
+    return max(float((counts**2).sum()) - by_chance, 0.0)
 
 
 def weight_ratio(weights: Floats) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.arrays import Floats, Integers
 from discreet.data.ratings import Ratings
-from discreet.data.source import RatingsSource
+from discreet.data.source import RatingsSource, sum_once
 from discreet.privacy.accounting import gaussian_mu, gaussian_weights, usable_mu
 from discreet.privacy.fixedpoint import ONE_VOTE, root_rounded_down, rounded_down, rounded_up
 from discreet.privacy.purses import Division
@@ -87,6 +88,12 @@ class Budget(ABC):
         """How often every item was rated, weighed: secret."""
         return np.asarray(self.exact.sum(axis=0))
 
+    def beyond(
+        self, counted: Callable[[Ratings], Ratings], given: Callable[[Ratings], Integers]
+    ) -> Integers:
+        """What people gave up to their first ratings, and beyond: exact, secret."""
+        return sum_once(self.source, lambda part: given(counted(part)), (2,))
+
 
 class RatingBudget(Budget):
     """One rating is protected: pure epsilon for counts and tallies, the rest for the rounds."""
@@ -119,8 +126,7 @@ class RatingBudget(Budget):
         typical = np.minimum(1.0, self.allowance.typical * self.vote_scale / self.allowance.t)
         ballot = self.allowance.ballot(self.run)
         enough = int(FEW * float(typical.mean()) * ONE_VOTE)
-        parts = self.source.map_parts(ballot.counted)
-        exact = parts.sum(partial(weight_beyond, ballot.weights, enough), (2,))
+        exact = self.beyond(ballot.counted, partial(weight_beyond, ballot.weights, enough))
         if share == 0:
             return exact / ONE_VOTE
         scale = rounded_up(ONE_VOTE / (Fraction(share) * Fraction(self.allowance.t)))
@@ -180,8 +186,8 @@ class PurseBudget(RatingBudget):
         """
         how = self.weighing(share)
         enough = int(FEW * float(self._typical.mean()) * ONE_VOTE)
-        parts = self.source.map_parts(how.counted)
-        exact = parts.sum(partial(weight_beyond, partial(_on_grid, how), enough), (2,))
+        beyond = partial(weight_beyond, partial(_on_grid, how), enough)
+        exact = self.beyond(how.counted, beyond)
         scale = rounded_up(ONE_VOTE / Fraction(self.rounds(share)))
         return self.run.randomness.add_gaussian(exact, scale) / ONE_VOTE
 
@@ -243,8 +249,7 @@ class PersonBudget(Budget):
     def activity(self, share: float) -> Floats:
         """Gaussian noise for this share of mu^2: a person moves the two by PERSON_NORM in all."""
         how = PersonWeighing(self.allowance, self.run.compute)
-        parts = self.source.map_parts(how.counted)
-        exact = parts.sum(partial(people_beyond, how.vote_weights, FEW), (2,))
+        exact = self.beyond(how.counted, partial(people_beyond, how.vote_weights, FEW))
         return self.run.randomness.add_gaussian(exact, self.scale(share)) / ONE_VOTE
 
     def tallies(self, share: float) -> Tallies:
@@ -283,7 +288,7 @@ def open_budget(source: RatingsSource, allowance: Allowance, unit: str, run: Run
     if unit == "person":
         usable_mu(allowance.t, allowance.delta)  # an error before everything is counted
         how = PersonWeighing(allowance, run.compute)
-        exact = source.map_parts(how.counted).sum(how.votes, (2, len(allowance.catalogue)))
+        exact = sum_once(source, how.votes_in, (2, len(allowance.catalogue)))
         return PersonBudget(allowance, source, exact, run)
     return RatingBudget(allowance, source, exact_votes(source, allowance.ballot(run)), run)
 

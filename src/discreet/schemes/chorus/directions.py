@@ -32,6 +32,8 @@ LEAST_VALUE = 1e-3
 """But none as if it were weaker than this beside the strongest."""
 RANK = 1e-12
 """Directions that were fed in twice count once."""
+FLAGS_EXPLAIN = 0.1
+"""Public flags are taken to explain so much of how items differ, before anything is heard."""
 
 
 class Memory(NamedTuple):
@@ -110,13 +112,19 @@ def within_the_ball(z: Array, counts: Array) -> Array:
 class DirectionEstimator:
     """Hears one released round after the other, and tells the best directions that the last show.
 
-    `counts` are in the rounds' own weights; `clip` is X and `weight_ratio` E[w^2]/E[w]. Only items
-    with a count are heard; large arrays hold a row for each, in the order of their noise, and are
-    kept from round to round.
+    `counts` are in the rounds' own weights; `clip` is X and `weight_ratio` E[w^2]/E[w]. `public`
+    are columns that may explain in part how items differ. Only items with a count are heard; large
+    arrays hold a row for each, in the order of their noise, and are kept from round to round.
     """
 
     def __init__(
-        self, counts: Array, factors: int, clip: float, weight_ratio: float, memory: Memory
+        self,
+        counts: Array,
+        factors: int,
+        clip: float,
+        weight_ratio: float,
+        memory: Memory,
+        public: Array | None = None,
     ) -> None:
         heard = np.flatnonzero(counts > 0.5)
         self.items = heard[np.argsort(-counts[heard], kind="stable")]
@@ -129,6 +137,7 @@ class DirectionEstimator:
         self.bins = [slice(lo, hi) for lo, hi in pairwise(ends) if lo < hi]
         self.rounds, self.d = 0, factors
         self.memory = memory
+        self.public = np.zeros((len(counts), 0)) if public is None else public
         self.shown = np.empty((len(heard), memory.rounds * factors))
         self.t = np.empty_like(self.shown)
 
@@ -145,7 +154,7 @@ class DirectionEstimator:
         np.divide(sums[self.items], (sigma * self.c)[:, None], out=self.shown[:, newest])
         R = 1 / self.c**2 + self.chance / sigma**2 / self.c
         t = self.t[:, : count * d]
-        Q, doubt = self._posterior(self.shown[:, : count * d], R, t)
+        Q, doubt, explained = self._posterior(self.shown[:, : count * d], R, t)
         mean, covariance, with_fed, of_fed = self._moments(t, fed)
         fade = np.repeat(fading ** ((k - np.arange(count)) % count), d)
         axes = fade[:, None] * _whitening(fade[:, None] * (Q @ covariance @ Q.T) * fade, d)
@@ -156,23 +165,27 @@ class DirectionEstimator:
         values, P = strongest_first(sigma * turned.T @ covariance @ Q[newest].T @ A)
         true = 1 / (1 + np.einsum("ik,ij,jk->k", P, axes.T @ doubt @ axes, P))
         turned = turned @ P
-        z = np.empty(fed.shape)
-        z[:] = -mean @ turned  # an item that nobody was heard for is as its prior says, t = 0
+        # An item that nobody was heard for is as its prior says.
+        z = (explained - mean) @ turned
         for bin_ in self.bins:
-            z[self.items[bin_]] += t[bin_] @ turned
+            z[self.items[bin_]] = (t[bin_] - mean) @ turned
         return Heard(z, values, true)
 
-    def _posterior(self, Y: Array, R: Array, t: Array) -> tuple[Array, Array]:
-        """The true rows under Y_j ~ N(g, Omega) + N(0, R_j I), Omega by EM, are g + Q t_j.
+    def _posterior(self, Y: Array, R: Array, t: Array) -> tuple[Array, Array, Array]:
+        """The true rows under Y_j ~ N(g + F_j B, Omega) + N(0, R_j I), Omega by EM, are g + Q t_j.
 
-        Writes t. Q, and the rows' covariance around these means on average over ratings.
+        Writes t. Q, the rows' covariance around these means on average over ratings, and what
+        public columns F say of every item's t.
         """
         g = weighted_means(Y, 1 / R)
+        expected = self._expected(Y - g, R)
+        near = expected[self.items]
         # In a bin the noise is taken to be the same, and then the sum of squares is all that EM
         # needs to know: with a bin for every item it would be exact.
         squares = np.empty((len(self.bins), len(g), len(g)))
         for square, bin_ in zip(squares, self.bins, strict=True):
             x = np.subtract(Y[bin_], g, out=t[bin_])
+            x -= near[bin_]
             np.matmul(x.T, x, out=square)
         r = np.array([R[bin_].mean() for bin_ in self.bins])
         sizes = np.array([bin_.stop - bin_.start for bin_ in self.bins])
@@ -181,8 +194,27 @@ class DirectionEstimator:
         for bin_ in self.bins:
             shares = values / (values + R[bin_, None])
             np.multiply(t[bin_] @ Q, shares, out=t[bin_])
+            t[bin_] += near[bin_] @ Q
             share += self.c[bin_] @ shares
-        return Q, np.asarray(Q * (values * (1 - share / self.total)) @ Q.T)
+        doubt = np.asarray(Q * (values * (1 - share / self.total)) @ Q.T)
+        return Q, doubt, expected @ Q
+
+    def _expected(self, X: Array, R: Array) -> Array:
+        """F B for every item: rows X without their mean, regressed on public columns F.
+
+        B ~ N(0, b I), b such that the columns explain a declared part of how rows differ.
+        """
+        if not self.public.shape[1]:
+            return np.zeros((len(self.public), X.shape[1]))
+        noise, squares = 1 / R, np.einsum("jk,jk->j", X, X) / X.shape[1]
+        differ = max((noise**2 @ squares - noise.sum()) / (noise**2).sum(), 1e-12)
+        W = 1 / (R + differ)
+        F = self.public - weighted_means(self.public[self.items], W)
+        heard = F[self.items]
+        weighted = (W[:, None] * heard).T
+        ridge = np.trace(weighted @ heard) / W.sum() / (FLAGS_EXPLAIN * differ)
+        B = np.linalg.solve(weighted @ heard + (ridge + 1e-12) * np.eye(F.shape[1]), weighted @ X)
+        return np.asarray(F @ B)
 
     def _moments(self, t: Array, fed: Array) -> tuple[Array, Array, Array, Array]:
         """Over ratings: t's mean and covariance, that of what was fed in with t, and its square."""

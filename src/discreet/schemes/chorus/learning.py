@@ -11,6 +11,7 @@ from discreet.arrays import Array, Floats
 from discreet.data.features import Features
 from discreet.data.source import RatingsSource
 from discreet.privacy.provenance import Neighbours
+from discreet.release.choice_columns import flag_directions
 from discreet.release.choice_factors import ChoiceFactors
 from discreet.release.heard_sums import HeardSums
 from discreet.release.release import Release
@@ -35,6 +36,9 @@ from discreet.schemes.chorus.values import Liking, Values, choosing
 from discreet.schemes.counts import POPULAR, believe
 from discreet.schemes.design import Directions
 from discreet.schemes.voting_scheme import Known
+
+_SOME = 1e-3
+"""Of a count: an item that nobody chose has a popularity too."""
 
 
 class Tastes(NamedTuple):
@@ -113,7 +117,8 @@ class Learning:
             None if before is None else whitened(before, counts),
         )
         known = choice_counts(self.tallies, values.least)
-        found, kept = self._run(self._rounds(values, part), start, counts, known, kept)
+        public = flag_directions(counts + _SOME, features)
+        found, kept = self._run(self._rounds(values, part), start, counts, known, kept, public)
         return Choices(sized(found, known) or before, kept)
 
     def _run(
@@ -123,10 +128,11 @@ class Learning:
         counts: Floats,
         known: Floats,
         kept: HeardSums | None,
+        public: Floats | None = None,
     ) -> tuple[Heard, HeardSums | None]:
         """The rounds, and what they show with those of earlier publications."""
         if not self.lasting:
-            return rounds.run(start, counts, rounds.estimator(counts)), None
+            return rounds.run(start, counts, rounds.estimator(counts, public)), None
         combined = rounds.combination(counts, known, kept)
         return rounds.run(start, counts, combined), combined.kept
 

@@ -12,10 +12,10 @@ from discreet.arrays import Floats
 from discreet.privacy.fixedpoint import rounded_down
 from discreet.privacy.provenance import Neighbours
 from discreet.release.heard_sums import HeardSums
-from discreet.release.release import Release
 from discreet.release.tallies import Tallies
 from discreet.schemes.chorus.budget import Budget
 from discreet.schemes.chorus.values import CLIP
+from discreet.schemes.votes import squares
 
 # Public constants, the same for every data set: docs/constants.md says how they were found.
 PROBE, ACTIVITY = 0.03, 0.005
@@ -31,7 +31,7 @@ TALLIES = 0.35
 CHOOSING, BOTH_TALLIES = 0.55, 0.7
 """Where rounds are for both: the share of their mu^2 that is for choosing, and what tallies get of
 what they would get beside rounds of liking alone."""
-CHOICE_TALLIES, BESIDE_TALLIES = 0.15, 0.6
+CHOICE_TALLIES, BESIDE_TALLIES = 0.15, 0.75
 """The tallies' share of what the probe leaves, where rounds are for choosing alone: because lists
 are all that is asked for, or because liking has none."""
 TALLIES_FOR_FEW, MOST_CHOICE_TALLIES = 2.0, 0.3
@@ -42,11 +42,9 @@ CHOICE_ROUNDS = 6
 FIRST_ROUNDS, LATER_ROUNDS = 4, 2
 """Rounds of a publication that is one of several, where none was before and where one was: it goes
 on with what the one before has shown."""
-LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 7, 96
+LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 4, 96
 """Fewer directions of choice are not worth their budget, for lists alone and beside ratings, whose
 tallies they cost something; more are slow."""
-_SQUARES = 5.0
-"""The variance of a Laplace number's square, over that of the number squared: 24/2^2 - 1."""
 
 PURPOSES = {"ratings": 0.0, "lists": 1.0, "both": CHOOSING}
 """What the rounds are for, and the share of their mu^2 that is for choosing."""
@@ -207,18 +205,6 @@ def plan_by_tallies(
     )
 
 
-def weighed(batch: Tallies, before: Release | None) -> Tallies:
-    """A batch as far as it is signal, to add to earlier ones: q/(q + noise), q its sum of squares.
-
-    Where nearly nothing is new, its tallies are noise, and would blur those that tell.
-    """
-    if before is None or before.tallies is None:
-        return batch
-    noise = float(batch.count_variance.sum())
-    q = squares(batch.counts, float(batch.count_variance.mean()))
-    return batch.times(q / (q + noise))
-
-
 def _people_are_active(budget: Budget, share: float) -> bool:
     """Whether people gave enough ratings beyond their first, for this share of the budget."""
     up_to_few, beyond = budget.activity(share)
@@ -273,12 +259,6 @@ def signal(counts: Floats, noise: float, budget: Budget) -> float:
     """
     total = max(float(counts.sum()), math.sqrt(noise * len(counts)), 1.0)
     return budget.mu * squares(counts, noise) / total / budget.vote_scale
-
-
-def squares(counts: Floats, noise: float) -> float:
-    """The sum of squares of true counts, less than what noise alone may show."""
-    by_chance = noise * (len(counts) + math.sqrt(_SQUARES * len(counts)))
-    return max(float((counts**2).sum()) - by_chance, 0.0)
 
 
 def plan_for(q: float, paid: float) -> Plan:

@@ -71,7 +71,7 @@ class NoisyRounds:
     neighbours: Neighbours
     how: Run
 
-    def estimator(self, counts: Floats) -> DirectionEstimator:
+    def estimator(self, counts: Floats, public: Floats | None) -> DirectionEstimator:
         """What hears these rounds alone. `counts` are of noisy votes."""
         return DirectionEstimator(
             counts * self.per_vote,
@@ -79,6 +79,7 @@ class NoisyRounds:
             self.values.clip,
             self.weight_ratio,
             self.values.memory,
+            public,
         )
 
     def combination(self, counts: Floats, known: Floats, before: HeardSums | None) -> Combination:
@@ -93,14 +94,14 @@ class NoisyRounds:
             if values.centred:
                 # Else popularity, which all choices share, would drown the voices.
                 z = z - weighted_means(z, counts + 1e-9)
-            fed = np.trunc(within_the_ball(z, counts) * GRID)
+            fed = np.trunc(within_the_ball(z, counts) * GRID).astype(np.int32)
             sums, sigma = self.noisy_sums(fed, mu)
             heard = estimator.update(sums, sigma, fed / GRID)
             z = heard.evened if values.centred else heard.z
         self.how.progress(values.phase, rounds, rounds)
         return heard
 
-    def noisy_sums(self, z: Floats, mu: float) -> tuple[Floats, float]:
+    def noisy_sums(self, z: NDArray[np.int32], mu: float) -> tuple[Floats, float]:
         """One release: noisy sums per item, and the noise's deviation."""
         sums, sigma = self.exact_sums(z), self.deviation(mu)
         noisy = self.how.randomness.add_gaussian(sums, sigma, threads=self.how.compute.threads)
@@ -111,15 +112,18 @@ class NoisyRounds:
         moved = self.values.moved(self.neighbours)
         return rounded_up((Fraction(moved) + Fraction(self.rho)) * SUM_GRID / Fraction(mu))
 
-    def exact_sums(self, z: Floats) -> Integers:
-        """Sum over people of a_ij u_i, in integers: secret, and the same in any order."""
+    def exact_sums(self, z: NDArray[np.int32]) -> Integers:
+        """Sum over people of a_ij u_i, in integers: secret, and the same in any order.
+
+        z is on the grid and within the ball: it travels to where people are.
+        """
         return self.contributions.sum(partial(sums_of, z, self.how.compute), z.shape)
 
 
-def sums_of(z: Floats, compute: Compute, some: Contributions) -> Integers:
+def sums_of(z: NDArray[np.int32], compute: Compute, some: Contributions) -> Integers:
     """What some people add to every item's sum."""
     sums = compute.sums
-    U = sums.user_vectors(some.by_user, z, FLOOR, grid=GRID, exact=EXACT_RECORDS)
+    U = sums.user_vectors(some.by_user, z.astype(np.float64), FLOOR, grid=GRID, exact=EXACT_RECORDS)
     return sums.item_sums(some.by_item, U, finer=SUM_GRID // GRID, exact=EXACT_RECORDS)
 
 

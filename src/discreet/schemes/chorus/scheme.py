@@ -32,12 +32,11 @@ from discreet.schemes.chorus.plan import (
     given_plan,
     past,
     plan_by_tallies,
-    weighed,
 )
 from discreet.schemes.chorus.weighing import Allowance
 from discreet.schemes.model import FactorModel
 from discreet.schemes.options import FACTORS
-from discreet.schemes.votes import LevelsOf, added_up
+from discreet.schemes.votes import LevelsOf, added_up, believed
 from discreet.schemes.voting_scheme import Known, VotingScheme
 
 PURPOSE = Option(
@@ -111,7 +110,7 @@ class Chorus(VotingScheme):
         ),
     )
     """With a ledger: the share of every epsilon that is pure, where it is divided into purses: for
-    the ledger's whole life. None: the ledger's own, or 0.3."""
+    the ledger's whole life. None: the ledger's own, or 0.45."""
 
     def release(self, data: RatingsSource, spec: PrivacySpec, run: Run) -> Release:
         """Probe, tally, and run the rounds."""
@@ -245,14 +244,13 @@ class Chorus(VotingScheme):
         lasting: bool = False,
     ) -> _Learned:
         """Everything that draws noise, and what is concluded from it and from a release before."""
-        if isinstance(budget, PurseBudget):
+        plan = None if isinstance(budget, PurseBudget) else self._plan(budget, data, before)
+        share = 1.0 if plan is None else plan.tallies
+        heard = believed(budget.tallies(share), before, data.items)
+        tallies = added_up(heard, before, data.items)
+        if plan is None:
             # Tallies are of new ratings, and the rounds hear the others once more.
-            tallies = added_up(weighed(budget.tallies(1.0), before), before, data.items)
             plan, heard = self._purse_plan(budget, data, tallies, before), tallies
-        else:
-            plan = self._plan(budget, data, before)
-            heard = budget.tallies(plan.tallies)
-            tallies = added_up(heard, before, data.items)
         known = None if data.events else self.estimate_items(tallies, data, spec, run)
         learning = Learning(
             data, budget, plan, heard, tallies, before, self.neighbours, run, lasting

@@ -121,3 +121,7 @@ class PersonWeighing:
     def votes(self, counted: Ratings) -> Integers:
         """What some people's counted records add to the votes."""
         return count_votes(counted, self.vote_weights(counted), self.compute)
+
+    def votes_in(self, part: Ratings) -> Integers:
+        """The same of some people's records over any catalogue."""
+        return self.votes(self.counted(part))
