@@ -49,7 +49,7 @@ def tally_loss(sources: Any) -> float:
 def chorus_loss(sources: Any) -> float:
     """epsilon at delta: mu of tallies and all rounds together, from exact sums and deviations."""
     scheme = dc.Chorus(items=catalogue(), unit="person", threshold=T, delta=DELTA)
-    plan, z = Plan(0.0, 0.35, 1, 2), np.full((2, 1), float(GRID))
+    plan, z = Plan(0.0, 0.35, 1, 2), np.full((2, 1), GRID, dtype=np.int32)
     flat = Liking(np.full(2, 3.0), 1.0)
     votes, sums = [], []
     for source in sources:

@@ -19,16 +19,19 @@ from discreet.data.event_rules import COLUMNS as EVENT_COLUMNS
 from discreet.data.event_rules import EventRules
 from discreet.data.events import SCALE, read_table
 from discreet.data.ids import Ids
+from discreet.data.names import how_to_map
 from discreet.data.ratings import Ratings
 from discreet.data.scale import RatingScale
 from discreet.errors import DataError, DataMissingError, OutputError
 from discreet.progress import Progress, silent
 from discreet.readers.base import Dialect
+from discreet.readers.explain import explained
 from discreet.readers.formats import scan_ratings, scanned_endings
 
 ROWS = 5_000_000
 """So many ratings are in memory at a time: about 0.3 GB in the mechanism's arrays."""
 T = TypeVar("T")
+_READ_WHOLE = "read whole, without --engine stream, it gets a message that names the row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +113,7 @@ def open_stream(
         raise OutputError(f"cannot keep parts in {folder}: {error}") from None
     with place as name:
         table = scan.select(pl.col(theirs).alias(ours) for ours, theirs in chosen.items())
+        _refuse_nested(source, table.collect_schema())
         try:
             count = int(table.select(pl.len()).collect(engine="streaming").item())
             if count == 0:
@@ -120,7 +124,9 @@ def open_stream(
             per_item = PerItem.of(by_item.collect(engine="streaming"))
             files = _split(table, count, rows, Path(name), progress)
         except pl.exceptions.PolarsError as error:
-            raise DataError(f"{source}: cannot be read as a table: {error}") from None
+            raise DataError(
+                f"{source}: cannot be read as a table: {_first_line(error)}; {_READ_WHOLE}"
+            ) from None
         scale = RatingScale.of(scale) if rules is None else SCALE
         yield Stream(per_item.ids, scale, files, "epsilon" in chosen, per_item, keep, rules)
 
@@ -131,15 +137,36 @@ def _scan(
     if not source.exists():
         raise DataMissingError(f"no file or folder {source}: check the path")
     dialect = Dialect(columns, separator, ours=COLUMNS if rules is None else EVENT_COLUMNS)
+    choose = choose_columns if rules is None else rules.choose_columns
+    names: list[str] = []
     try:
         scan = scan_ratings(source, dialect)
-        choose = choose_columns if rules is None else rules.choose_columns
-        return scan, choose(scan.limit(1).collect().columns, columns)
+        names = scan.collect_schema().names()
+        scan.limit(1).collect()
+        return scan, choose(names, columns)
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise DataError(
-            f"{source}: the stream engine reads Parquet (a file or a folder) and "
-            f"{', '.join(scanned_endings())}: {error}"
-        ) from None
+        refusal = DataError(
+            "the stream engine reads Parquet (a file or a folder) and "
+            f"{', '.join(scanned_endings())}; this is not a readable one: {_first_line(error)}; "
+            f"{_READ_WHOLE}"
+        )
+        raise explained(refusal, source, names) from None
+    except DataError as error:
+        raise explained(error, source, names) from None
+
+
+def _refuse_nested(source: str | Path, schema: Mapping[str, Any]) -> None:
+    """An error for values that are lists or records; Polars would end the process at them."""
+    for name in ("rating", "weight"):
+        if name in schema and schema[name].is_nested():
+            raise DataError(
+                f"{source}: {name} must be a number: the column holds {schema[name]}; name another "
+                f"one with {how_to_map(name)}"
+            )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _split(

@@ -149,7 +149,30 @@ def test_lists_are_those_of_the_release(
     model = dc.Tally(items=club.items).fit(club.ratings, GROUPS, seed=5)
     ds.recommend(model.release, source, n=5).write.parquet(str(tmp_path / "lists"))
     found = pl.read_parquet(tmp_path / "lists" / "*.parquet")
-    same_lists(found, model.recommend(n=5))
+    same_lists(found, model.recommend(n=5, recency=0.0))  # a source for fitting holds no times
+
+
+@pytest.mark.parametrize("events", [False, True])
+def test_what_was_chosen_lately_counts_for_more_in_spark_too(
+    club: Club, spark: Any, parquet: Path, events: bool
+) -> None:
+    table: dc.Ratings = club.ratings
+    if events:
+        table = dc.Events.from_frame(table.to_frame().drop("rating"))
+    model = dc.Tally(items=club.items).fit(table, dc.PrivacySpec.uniform(1.0), seed=5)
+    frame = spark.read.parquet(str(parquet))
+    frame = frame.drop("rating") if events else frame
+    mapped = frame.withColumnRenamed("timestamp", "bought")
+    for given, columns in ((frame, None), (mapped, {"timestamp": "bought"})):
+        lists = ds.recommend(model.release, given, n=5, columns=columns)
+        found = pl.DataFrame(pl.from_arrow(lists.toArrow()))
+        same_lists(found, model.recommend(n=5))
+    assert not model.recommend(n=5).equals(model.recommend(n=5, recency=0.0))
+    from pyspark.sql import functions as sf
+
+    broken = frame.withColumn("timestamp", sf.lit(None).cast("bigint"))
+    with pytest.raises(DataError, match="timestamp is missing or no time"):
+        ds.recommend(model.release, broken, n=5)
 
 
 def test_lists_are_ranked_and_filtered_as_asked(club: Club, source: ds.SparkRatings) -> None:
@@ -163,7 +186,11 @@ def test_lists_are_ranked_and_filtered_as_asked(club: Club, source: ds.SparkRati
     )["item"]
     assert set(found["item"]) <= set(comedies)
     expected = model.recommend(
-        n=4, rank_by="likely", diversity=1.0, among={"genres": "Comedy", "year": (1980, None)}
+        n=4,
+        rank_by="likely",
+        diversity=1.0,
+        among={"genres": "Comedy", "year": (1980, None)},
+        recency=0.0,
     )
     same_lists(found, expected)
     with pytest.raises(ParameterError, match="rank_by must be one of"):

@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 import discreet.engines.spark as ds
+from discreet.engines.spark.parts import KeptParts, KeptPeople
 from discreet.engines.spark.store import Store
 from discreet.readers.club import Club
 from tests.engines.test_stream import same
@@ -49,9 +50,13 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("in_order", [False, True])
 def test_parts_that_are_lost_between_rounds_are_prepared_again(
-    club: Club, spark: Any, parquet: Path
+    in_order: bool, club: Club, spark: Any, parquet: Path, tmp_path: Path
 ) -> None:
+    if in_order:
+        parquet = tmp_path / "people.parquet"
+        club.ratings.to_frame().sort("user").write_parquet(parquet)
     lost: list[Path] = []
     before = kept_files()
 
@@ -62,6 +67,7 @@ def test_parts_that_are_lost_between_rounds_are_prepared_again(
                 lost.append(place)
 
     source = ds.spark_ratings(spark.read.parquet(str(parquet)), partitions=4)
+    assert isinstance(source.kept, KeptPeople if in_order else KeptParts)
     here = CHORUS.fit(club.ratings, SPEC, seed=5).release
     same(here, ds.fit(CHORUS, source, SPEC, seed=5, progress=lose_some))
     assert len(lost) == 4  # of two parts, the table and what was prepared of it
@@ -69,13 +75,14 @@ def test_parts_that_are_lost_between_rounds_are_prepared_again(
 
 
 def test_nothing_is_kept_beside_what_spark_encrypts(
-    club: Club, spark: Any, parquet: Path, monkeypatch: pytest.MonkeyPatch
+    club: Club, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, seen = kept_files(), []
     settings = spark.sparkContext.getConf().set("spark.io.encryption.enabled", "true")
     monkeypatch.setattr(spark.sparkContext, "getConf", lambda: settings)
     here = CHORUS.fit(club.ratings, SPEC, seed=5).release
-    source = ds.read_ratings(spark, str(parquet))
+    club.ratings.to_frame().sort("user").write_parquet(tmp_path / "people.parquet")
+    source = ds.read_ratings(spark, str(tmp_path / "people.parquet"))
     there = ds.fit(CHORUS, source, SPEC, seed=5, progress=lambda *_: seen.append(kept_files()))
     same(here, there)
     assert len(seen) > 3

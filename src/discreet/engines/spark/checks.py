@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -36,7 +37,7 @@ Problems = dict[str, tuple["Column", str]]
 
 
 def common_problems(table: DataFrame) -> Problems:
-    """Of ids and levels."""
+    """Of ids, levels and times."""
     from pyspark.sql import functions as sf
 
     found = {
@@ -50,6 +51,11 @@ def common_problems(table: DataFrame) -> Problems:
             "epsilon must be finite and > 0",
         )
         found["no_level"] = (sf.col(UNREADABLE), "epsilon must be a number, or missing")
+    if "timestamp" in table.columns:
+        found["no_time"] = (
+            sf.col("timestamp").isNull(),
+            "timestamp is missing or no time: mend or drop the row",
+        )
     return found
 
 
@@ -66,6 +72,28 @@ def id_column(frame: DataFrame, ours: str, theirs: str) -> Column:
         )
     text = isinstance(kind, types.StringType)
     return sf.col(f"`{theirs}`").cast("string" if text else "bigint")
+
+
+def has_times(chosen: Mapping[str, str], mapped: Mapping[str, str] | None) -> bool:
+    """Whether a column is one of times for certain: by its name, or because somebody says so.
+
+    A column such as "date" may hold anything else, and one row of it would tell too late.
+    """
+    return "timestamp" in (mapped or {}) or chosen.get("timestamp") == "timestamp"
+
+
+def seconds(frame: DataFrame, name: str) -> Column:
+    """Seconds since 1970, from numbers, times, or text of either; null where it is none."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types
+
+    column = sf.col(f"`{name}`")
+    if isinstance(frame.schema[name].dataType, types.NumericType):
+        return column.cast("bigint")
+    time = sf.unix_timestamp(column.try_cast("timestamp"))
+    if isinstance(frame.schema[name].dataType, types.StringType):
+        return sf.coalesce(column.try_cast("bigint"), time)
+    return time
 
 
 def checked(table: DataFrame, problems: Problems, value: str) -> Checked:

@@ -12,7 +12,9 @@ from discreet.engines.spark.checks import (
     Problems,
     checked,
     common_problems,
+    has_times,
     id_column,
+    seconds,
 )
 from discreet.engines.spark.ratings import SparkRatings, parts_for, read_frame
 from discreet.engines.spark.session import reported, require_pyspark
@@ -45,24 +47,28 @@ def spark_events(
     rules: EventRules = EventRules(),
     partitions: int | None = None,
     unique_pairs: bool = False,
+    times: bool = False,
 ) -> SparkRatings:
     """Check a DataFrame of events (user, item, and where there are such weight, epsilon, timestamp)
     and take it over.
 
     Several events of a pair become one record by the rules, for which all events are shuffled once.
     Where the table's key rules them out, `unique_pairs=True` says so and saves that; then it is
-    yours to keep.
+    yours to keep. With `times` they are kept, for lists.
     """
     require_pyspark()
     chosen = rules.choose_columns(frame.columns, columns or {})
-    if rules.repeats != "last":
+    times = times and has_times(chosen, columns)
+    if rules.repeats != "last" and not times:
         chosen.pop("timestamp", None)
     with reported():
         typed = frame.select(*_typed(frame, chosen, rules))
-    per_item, levels = checked(typed, _problems(typed, rules), "weight")
+    per_item, levels = checked(typed, _problems(typed), "weight")
     table = typed.drop(UNREADABLE, _NO_WEIGHT)
     if not unique_pairs:
-        table = _one_of_each_pair(table, rules)
+        table = _one_of_each_pair(table, rules, times=times)
+    if not times:
+        table = table.drop("timestamp")
     return SparkRatings(
         _with_values(table, rules),
         per_item.ids,
@@ -92,7 +98,7 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str], rules: EventRules) -> It
         yield sf.lit(False).alias(_NO_WEIGHT)
         yield sf.lit(1.0).alias("weight")
     if "timestamp" in chosen:
-        yield _seconds(frame, chosen["timestamp"]).alias("timestamp")
+        yield seconds(frame, chosen["timestamp"]).alias("timestamp")
 
 
 def _or_missing(weight: Column, quantity: Quantity | None) -> Column:
@@ -105,26 +111,12 @@ def _or_missing(weight: Column, quantity: Quantity | None) -> Column:
     return sf.coalesce(given, sf.lit(quantity.missing))
 
 
-def _seconds(frame: DataFrame, name: str) -> Column:
-    """Seconds since 1970, from numbers, times, or text of either; null where it is none."""
-    from pyspark.sql import functions as sf
-    from pyspark.sql import types
-
-    column = sf.col(f"`{name}`")
-    if isinstance(frame.schema[name].dataType, types.NumericType):
-        return column.cast("bigint")
-    time = sf.unix_timestamp(column.try_cast("timestamp"))
-    if isinstance(frame.schema[name].dataType, types.StringType):
-        return sf.coalesce(column.try_cast("bigint"), time)
-    return time
-
-
-def _problems(table: DataFrame, rules: EventRules) -> Problems:
+def _problems(table: DataFrame) -> Problems:
     """What may be wrong with a row, and what to say of it."""
     from pyspark.sql import functions as sf
 
     weight = sf.col("weight")
-    found = common_problems(table) | {
+    return common_problems(table) | {
         "no_number": (sf.col(_NO_WEIGHT), "weight must be a number"),
         "no_weight": (
             weight.isNull(),
@@ -136,15 +128,9 @@ def _problems(table: DataFrame, rules: EventRules) -> Problems:
             "weight must be finite and >= 0: mend or drop the row",
         ),
     }
-    if rules.repeats == "last":
-        found["no_time"] = (
-            sf.col("timestamp").isNull(),
-            "timestamp is missing or no time: mend or drop the row",
-        )
-    return found
 
 
-def _one_of_each_pair(table: DataFrame, rules: EventRules) -> DataFrame:
+def _one_of_each_pair(table: DataFrame, rules: EventRules, *, times: bool) -> DataFrame:
     """The pair's one record by the rules: as a table in memory makes it, to the bit."""
     from pyspark.sql import functions as sf
 
@@ -154,11 +140,13 @@ def _one_of_each_pair(table: DataFrame, rules: EventRules) -> DataFrame:
     elif rules.repeats == "sum":  # in ascending order: the same sum wherever the events lie
         ascending = sf.array_sort(sf.collect_list("weight"))
         weight = sf.aggregate(ascending, sf.lit(0.0), lambda total, w: total + w)
-    pairs = table.groupBy("user", "item")
-    if "epsilon" not in table.columns:
-        return pairs.agg(weight.alias("weight"))
-    _refuse_levels_and_blanks(table)
-    return pairs.agg(weight.alias("weight"), sf.min("epsilon").alias("epsilon"))
+    record = [weight.alias("weight")]
+    if "epsilon" in table.columns:
+        _refuse_levels_and_blanks(table)
+        record.append(sf.min("epsilon").alias("epsilon"))
+    if times:
+        record.append(sf.max("timestamp").alias("timestamp"))
+    return table.groupBy("user", "item").agg(*record)
 
 
 def _refuse_levels_and_blanks(table: DataFrame) -> None:
@@ -181,8 +169,8 @@ def _with_values(table: DataFrame, rules: EventRules) -> DataFrame:
     from pyspark.sql import functions as sf
 
     if rules.quantity is None:
-        return table.withColumn("rating", sf.lit(1.0)).drop("weight", "timestamp")
-    plain = table.drop("timestamp").withColumnRenamed("weight", "rating")
+        return table.withColumn("rating", sf.lit(1.0)).drop("weight")
+    plain = table.withColumnRenamed("weight", "rating")
     return plain.mapInArrow(_bounded(rules.quantity), plain.schema)
 
 

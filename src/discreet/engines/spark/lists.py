@@ -28,14 +28,15 @@ def recommend(
 
     Each person is folded in where their ratings are, and their vector is forgotten there. Write
     the result as you like: `recommend(release, frame).write.parquet("lists")`. For a release of
-    events the DataFrame has user and item.
+    events the DataFrame has user and item. A column `timestamp`, or one that `columns` maps to it,
+    makes what was chosen lately count for more; `SparkRatings` has one if made with `times=True`.
     """
     require_count("n", n)
     ranking.check()
     if not isinstance(ratings, SparkRatings) and release.events:
-        ratings = spark_events(ratings, columns)
+        ratings = spark_events(ratings, columns, times=True)
     elif not isinstance(ratings, SparkRatings):
-        ratings = spark_ratings(ratings, columns, scale=release.scale)
+        ratings = spark_ratings(ratings, columns, scale=release.scale, times=True)
     session = ratings.frame.sparkSession
     sent = session.sparkContext.broadcast(release)
     user = dict(ratings.frame.dtypes)["user"]

@@ -6,6 +6,7 @@ others than the ratings' keeper.
 
 from __future__ import annotations
 
+import gc
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,8 @@ import polars as pl
 
 from discreet.arrays import Integers
 from discreet.data.ratings import Ratings
-from discreet.engines.spark.scan import Rows, Scan
+from discreet.engines.spark.people import PeopleRun, Rows
+from discreet.engines.spark.scan import CHANGED, Scan
 from discreet.engines.spark.store import Store
 from discreet.engines.spark.tasks import Read, Task, arrow_batch, read_part
 from discreet.errors import DataError, DiscreetError
@@ -39,11 +41,21 @@ Kept = tuple[int, Ratings | None]
 """A part that is ready, and its table, where it is not in the executor's store."""
 
 
+Find = Callable[[int, Any], Ratings | None]
+"""What finds a part's table, given what Spark brings of it; None where it is on no disk here."""
+
+
 class Sums(NamedTuple):
     """What a task sends to the driver: sums of its parts, and the parts that are not here."""
 
     total: Integers | None
     missing: list[int]
+
+
+def _settled() -> None:
+    """What is loaded stays: PySpark looks for garbage among all of it after every task."""
+    gc.collect()  # else garbage would stay as well
+    gc.freeze()
 
 
 def scattered_rows(scan: Scan, parts: int) -> Callable[[Iterable[Rows]], Iterator[Piece]]:
@@ -53,8 +65,9 @@ def scattered_rows(scan: Scan, parts: int) -> Callable[[Iterable[Rows]], Iterato
         for rows in some:
             frame = scan.read(rows)
             if frame is None:
-                raise DataError("a file of the table changed while the job ran")
+                raise DataError(CHANGED)
             yield from _pieces(frame, parts)
+        _settled()
 
     return run
 
@@ -69,6 +82,7 @@ def scattered(parts: int) -> Task:
             frame = pl.DataFrame(pl.from_arrow(pa.Table.from_batches(some)))
             numbers, pieces = zip(*_pieces(frame, parts), strict=True)
             yield arrow_batch(**{PART: np.array(numbers, np.int32), KEPT: list(pieces)})
+        _settled()
 
     return run
 
@@ -121,33 +135,58 @@ def numbered(read: Read, store: Store | None) -> Callable[[int, Iterable[Piece]]
         held = [pl.read_ipc_stream(piece) for _, piece in pieces]
         if held:
             data = read_part(pl.concat(held, how="vertical_relaxed"), read)
-            yield part, None if store is not None and store.keep(part, data) else data
+            kept = store is not None and store.keep(part, data)
+            del held
+            _settled()
+            yield part, None if kept else data
 
     return run
+
+
+def kept_table(store: Store | None) -> Find:
+    """How a task finds the table of a part that was numbered where it runs, or brought there."""
+
+    def find(part: int, data: Ratings | None) -> Ratings | None:
+        return store.recall(part) if data is None and store is not None else data
+
+    return find
+
+
+def read_table(scan: Scan, read: Read, store: Store) -> Find:
+    """The same of people who come in order: read where it is first needed, and kept there."""
+
+    def find(part: int, run: PeopleRun) -> Ratings:
+        data: Ratings | None = store.recall(part)
+        if data is None:
+            data = read_part(scan.read_people(run), read)
+            store.keep(part, data)
+        return data
+
+    return find
 
 
 def sums(
     prepare: Callable[[Ratings], Any],
     contribution: Callable[[Any], Integers],
-    table: Store | None,
+    find: Find,
     prepared: Store | None,
-) -> Callable[[Iterable[Kept]], Iterator[Sums]]:
+) -> Callable[[Iterable[tuple[int, Any]]], Iterator[Sums]]:
     """A task that adds up what its parts contribute, each prepared once, one in memory at a time.
 
     A part is not here if Spark has it on another executor.
     """
 
-    def run(parts: Iterable[Kept]) -> Iterator[Sums]:
+    def run(parts: Iterable[tuple[int, Any]]) -> Iterator[Sums]:
         limit_threads(1)
-        total, missing = None, []
-        for part, data in parts:
+        total, missing, new = None, [], False
+        for part, what in parts:
             ready = None if prepared is None else prepared.recall(part)
             if ready is None:
-                if data is None and table is not None:
-                    data = table.recall(part)
+                data = find(part, what)
                 if data is None:
                     missing.append(part)
                     continue
+                new = True
                 with _nothing_told():
                     ready = prepare(data)
                 if prepared is not None:
@@ -155,16 +194,27 @@ def sums(
             with _nothing_told():
                 values = contribution(ready)
             total = values if total is None else total + values
+        what = data = ready = None
+        if new:
+            _settled()
         yield Sums(total, missing)
 
     return run
 
 
-def forgotten(store: Store) -> Callable[[Iterable[Kept]], Iterator[None]]:
+def of_shares(
+    task: Callable[[Iterable[tuple[int, Any]]], Iterator[Sums]],
+) -> Callable[[Iterable[list[tuple[int, Any]]]], Iterator[Sums]]:
+    """The same task of parts that come by the list."""
+    return lambda shares: task(part for share in shares for part in share)
+
+
+def forgotten(store: Store) -> Callable[[Iterable[Any]], Iterator[None]]:
     """A task that removes what was kept where it runs."""
 
-    def run(parts: Iterable[Kept]) -> Iterator[None]:
-        del parts
+    def run(parts: Iterable[Any]) -> Iterator[None]:
+        for _ in parts:  # PySpark ends a worker that has not read its input
+            pass
         store.forget()
         yield from ()
 

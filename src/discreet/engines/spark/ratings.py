@@ -23,10 +23,12 @@ from discreet.engines.spark.checks import (
     Problems,
     checked,
     common_problems,
+    has_times,
     id_column,
+    seconds,
 )
 from discreet.engines.spark.part_tasks import RECORDS
-from discreet.engines.spark.parts import KeptParts, SparkParts, scattered
+from discreet.engines.spark.parts import KeptParts, KeptPeople, SparkParts, may_keep, scattered
 from discreet.engines.spark.scan import Scan, check_scan, plain_scan
 from discreet.engines.spark.session import reported, require_pyspark
 from discreet.errors import DataError, require_count
@@ -42,7 +44,7 @@ class SparkRatings:
     """Ratings in Spark; make it with `spark_ratings`."""
 
     frame: DataFrame = field(repr=False)
-    """user, item, rating, and epsilon where there is one: secret."""
+    """user, item, rating, and where there are such epsilon and timestamp: secret."""
     items: Ids
     scale: RatingScale
     has_levels: bool
@@ -99,11 +101,15 @@ class SparkRatings:
         return SparkParts(self, prepare)
 
     @cached_property
-    def kept(self) -> KeptParts:
+    def kept(self) -> KeptParts | KeptPeople:
         """Everybody's ratings together on one executor, numbered once, and kept there.
-        Thousands of records of a part travel as one: Spark would take each apart and put it
-        together again, which costs several times as much.
+
+        Where people do not come in order, records travel, thousands of a part as one: Spark would
+        take each apart and put it together again, which costs several times as much.
         """
+        context = self.frame.sparkSession.sparkContext
+        if self.scan is not None and self.scan.people is not None and may_keep(context):
+            return KeptPeople(context, self.scan, self.read)
         pieces = scattered(self.frame, self.scan, self.partitions)
         return KeptParts(pieces, self.partitions, self.read)
 
@@ -142,23 +148,27 @@ def spark_ratings(
     scale: RatingScale | tuple[float, float] = (1, 5),
     partitions: int | None = None,
     unique_pairs: bool = False,
+    times: bool = False,
 ) -> SparkRatings:
     """Check a DataFrame (user, item, rating and, where people chose, epsilon) and take it over.
 
     A pair that occurs twice would count twice, so it is looked for, and all ratings are shuffled
     once to find one. Where the table's key rules it out, `unique_pairs=True` says so and saves
-    that; then it is yours to keep.
+    that; then it is yours to keep. With `times` they are kept, for lists.
     """
     require_pyspark()
     chosen = choose_columns(frame.columns, columns or {})
-    chosen.pop("timestamp", None)
+    times = times and has_times(chosen, columns)
+    if not times:
+        chosen.pop("timestamp", None)
     scale = RatingScale.of(scale)
     with reported():
         typed = frame.select(*_typed(frame, chosen))
-    scan = plain_scan(frame, chosen, RECORDS)
-    known = None if scan is None else check_scan(frame, scan, scale)
+    runs = _tasks(frame) if partitions is None else require_count("partitions", partitions)
+    scan = None if times else plain_scan(frame, chosen, RECORDS, runs)
+    known, scan = (None, None) if scan is None else check_scan(frame, scan, scale)
     if known is None:  # Spark reads it, and finds what is wrong
-        scan, known = None, checked(typed, _problems(typed, scale), "rating")
+        known = checked(typed, _problems(typed, scale), "rating")
     table = typed.drop(UNREADABLE)
     if not unique_pairs:
         _refuse_pairs_that_occur_twice(table)
@@ -179,8 +189,11 @@ def parts_for(table: DataFrame, per_item: PerItem, wanted: int | None) -> int:
     """Into how many parts people are divided, unless a number is wanted."""
     if wanted is not None:
         return require_count("partitions", wanted)
-    spread = table.sparkSession.sparkContext.defaultParallelism
-    return max(spread, -(-int(per_item.counts.sum()) // RECORDS))
+    return max(_tasks(table), -(-int(per_item.counts.sum()) // RECORDS))
+
+
+def _tasks(frame: DataFrame) -> int:
+    return frame.sparkSession.sparkContext.defaultParallelism
 
 
 def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
@@ -193,6 +206,8 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
         kind, column = frame.schema[theirs].dataType, sf.col(f"`{theirs}`")
         if ours in ("user", "item"):
             column = id_column(frame, ours, theirs)
+        elif ours == "timestamp":
+            column = seconds(frame, theirs)
         else:
             if not isinstance(kind, types.NumericType | types.StringType):
                 raise DataError(f"{ours} must be a number: the column holds {kind.simpleString()}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -20,24 +20,19 @@ import polars as pl
 from discreet.data.edges import PerItem
 from discreet.data.scale import RatingScale
 from discreet.engines.spark.checks import Checked, LevelRange
+from discreet.engines.spark.people import Order, PeopleRun, Rows, order_of, runs_of_people
 from discreet.engines.spark.session import connection_lost, reported
+from discreet.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+CHANGED = "a file of the table changed while the job ran"
 _SOURCES = "org.apache.spark.sql.execution.datasources."
 _IDS = {"tinyint", "smallint", "int", "bigint", "string"}
 _NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double"}
 """Spark's names of types whose values are the same wherever they are read."""
-
-
-class Rows(NamedTuple):
-    """Some rows of a file, one after the other."""
-
-    path: str
-    first: int
-    number: int
 
 
 @dataclass(frozen=True)
@@ -47,6 +42,8 @@ class Scan:
     rows: tuple[Rows, ...]
     columns: Mapping[str, str]
     """Our names of the columns, and the files'."""
+    people: tuple[PeopleRun, ...] | None = None
+    """The same rows in runs that nobody is in two of, where people come in order."""
 
     def read(self, some: Rows) -> pl.DataFrame | None:
         """These rows, with our names; None where the file is not what it was, or not here."""
@@ -58,9 +55,25 @@ class Scan:
             return None
         return found if found.height == some.number else None
 
+    def read_people(self, run: PeopleRun) -> pl.DataFrame:
+        """The rows of these people, if they are theirs still.
 
-def plain_scan(frame: DataFrame, chosen: Mapping[str, str], most: int) -> Scan | None:
-    """How tasks read the table themselves, at most so many rows at a time; None if they cannot."""
+        Others may be in another part, and would count twice.
+        """
+        frame = self.read(run.rows)
+        order = None if frame is None else order_of(frame["user"])
+        if frame is None or order is None or (order.first, order.last) != (run.first, run.last):
+            raise DataError(CHANGED)
+        return frame
+
+
+def plain_scan(
+    frame: DataFrame, chosen: Mapping[str, str], most: int, runs: int = 1
+) -> Scan | None:
+    """How tasks read the table themselves; None if they cannot.
+
+    In at least so many runs, if there are so many rows, and of at most so many rows each.
+    """
     kinds = {theirs: frame.schema[theirs].dataType.simpleString() for theirs in chosen.values()}
     for ours, theirs in chosen.items():
         if kinds[theirs] not in (_IDS if ours in ("user", "item") else _NUMBERS):
@@ -69,9 +82,11 @@ def plain_scan(frame: DataFrame, chosen: Mapping[str, str], most: int) -> Scan |
     if paths is None:
         return None
     try:
-        found = [rows for path in paths for rows in _divided(path, kinds, most)]
+        counts = {path: _count(path, kinds) for path in paths}
     except (OSError, LookupError, ValueError):  # not here, or not as Spark reads it
         return None
+    most = min(most, max(-(-sum(counts.values()) // runs), 1))
+    found = [rows for path, count in counts.items() for rows in _divided(path, count, most)]
     return Scan(tuple(found), dict(chosen)) if found else None
 
 
@@ -100,15 +115,20 @@ def _class(thing: Any) -> str:
     return str(thing.getClass().getName())
 
 
-def _divided(path: str, kinds: Mapping[str, str], most: int) -> Iterator[Rows]:
-    """A file's rows in runs; `LookupError` where its columns are not what Spark takes them for."""
+def _count(path: str, kinds: Mapping[str, str]) -> int:
+    """A file's rows; `LookupError` where its columns are not what Spark takes them for."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        schema, count = file.schema_arrow, file.metadata.num_rows
+        schema, count = file.schema_arrow, int(file.metadata.num_rows)
     for name, kind in kinds.items():
         if schema.field(name).type not in _arrow_types(kind):
             raise LookupError(name)
+    return count
+
+
+def _divided(path: str, count: int, most: int) -> Iterator[Rows]:
+    """A file's rows in runs of about the same length."""
     runs = -(-count // most)
     for run in range(runs):
         first, end = count * run // runs, count * (run + 1) // runs
@@ -130,8 +150,13 @@ def _arrow_types(kind: str) -> tuple[pa.DataType, ...]:
     }[kind]
 
 
-def check_scan(frame: DataFrame, scan: Scan, scale: RatingScale) -> Checked | None:
-    """What `checked` finds, by tasks that read the files; None if any row is not in order."""
+def check_scan(
+    frame: DataFrame, scan: Scan, scale: RatingScale
+) -> tuple[Checked, Scan] | tuple[None, None]:
+    """What `checked` finds, by tasks that read the files, and whether people come in order.
+
+    Nothing if any row is not fit.
+    """
     context = frame.sparkSession.sparkContext
     bounds = scale.lo, scale.hi
 
@@ -143,7 +168,7 @@ def check_scan(frame: DataFrame, scan: Scan, scale: RatingScale) -> Checked | No
         found = context.parallelize(scan.rows, spread).mapPartitions(check).collect()
     seen = [each for each in found if each is not None]
     if len(seen) < len(found):
-        return None
+        return None, None
     totals = pl.concat([pl.read_ipc_stream(each.per_item) for each in seen])
     per_item = PerItem.of(totals.group_by("item").agg(pl.col("count", "sum").sum()))
     levels = None
@@ -153,16 +178,19 @@ def check_scan(frame: DataFrame, scan: Scan, scale: RatingScale) -> Checked | No
             max(each.largest for each in seen),
             any(each.blanks for each in seen),
         )
-    return Checked(per_item, levels)
+    people = runs_of_people(scan.rows, [each.order for each in seen])
+    kept = replace(scan, people=None if people is None else tuple(people))
+    return Checked(per_item, levels), kept
 
 
 class _Seen(NamedTuple):
-    """What a task tells of its rows: sums by item, and the range of levels."""
+    """What a task tells of its rows: sums by item, the range of levels, and who is there."""
 
     per_item: bytes
     least: float
     largest: float
     blanks: bool
+    order: Order | None
 
 
 def _seen(scan: Scan, rows: Rows, bounds: tuple[float, float]) -> _Seen | None:
@@ -182,4 +210,5 @@ def _seen(scan: Scan, rows: Rows, bounds: tuple[float, float]) -> _Seen | None:
             least, largest = float(given.min()), float(given.max())  # type: ignore[arg-type]
     totals = pl.len().alias("count"), pl.col("rating").cast(pl.Float64).sum().alias("sum")
     by_item = frame.group_by("item").agg(*totals)
-    return _Seen(by_item.write_ipc_stream(None).getvalue(), least, largest, blanks)
+    order = order_of(frame["user"])
+    return _Seen(by_item.write_ipc_stream(None).getvalue(), least, largest, blanks, order)

@@ -61,8 +61,9 @@ def lists(release: Callable[[], Release], n: int, ranking: Ranking, read: Read) 
             return
         shown = release()
         data = read_part(pl.DataFrame(pl.from_arrow(pa.Table.from_batches(held))), read)
-        order = data.with_items(shown.item_ids).by_user
-        own = Own(order.ptr, order.cols, order.values)
+        data = data.with_items(shown.item_ids)
+        order = data.by_user
+        own = Own(order.ptr, order.cols, order.values, data.timestamp)
         found = shown.recommend_rows(own, n, ranking)
         yield arrow_batch(
             user=_texts_or_integers(data.users.take(found["person"].to_numpy())),
