@@ -5,8 +5,10 @@ import json
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
+from numba import njit
 
 from discreet.kernels import ahead
 
@@ -59,3 +61,22 @@ def test_the_first_section_is_what_tally_and_its_lists_use() -> None:
     called = {line for lines in json.loads(done.stdout.splitlines()[-1]).values() for line in lines}
     listed = {str(signature) for signature in ahead.sections()[0]}
     assert called == listed, "python benchmarks/startup.py record"
+
+
+def test_what_compiles_is_told_once_and_only_if_it_compiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(ahead, "cache_folder", lambda: tmp_path / "simd" / "__pycache__")
+    ahead.when_compiling(lambda: told.append("empty"))
+    assert told == ["empty"]  # of a cache without anything
+    (tmp_path / "some.nbi").touch()
+    ahead.when_compiling(lambda: told.append("compiles"))
+    assert told == ["empty"]
+    for _ in range(2):
+        njit(lambda x: x + 1)(1)
+    assert told == ["empty", "compiles"]
+    ahead.when_compiling(lambda: told.append("again"))
+    ahead.when_compiling(None)
+    njit(lambda x: x + 2)(1)
+    assert told == ["empty", "compiles"]

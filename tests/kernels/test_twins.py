@@ -51,7 +51,7 @@ def test_orthonormal_rows_equal_their_twin(dtype: Any) -> None:
     assert (twice[1] == 0).all()
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 10, 15, 16, 17, 20, 21, 22, 64, 131])
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 9, 10, 15, 16, 17, 20, 21, 22, 24, 45, 64, 131])
 @DTYPES
 @THREADS
 @pytest.mark.parametrize(("ridge", "per_record"), [(0.5, 0.0), (0.0, 0.05)])

@@ -13,11 +13,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from numba import types
+from numba.core import event
 
 from discreet.kernels.simd.width import SOURCES, cache_folder
 from discreet.kernels.threads import thread_count
@@ -86,8 +89,41 @@ def sections() -> list[list[Signature]]:
     return [[Signature.of(line) for line in part.splitlines()] for part in parts]
 
 
+class _Listener(event.Listener):
+    """Who is told, once, that this process compiles something."""
+
+    tell: Callable[[], None] | None = None
+
+    def on_start(self, event: Any) -> None:
+        del event
+        tell, self.tell = self.tell, None
+        if tell is not None:
+            tell()
+
+    def on_end(self, event: Any) -> None:
+        del event
+
+
+_LISTENER = _Listener()
+event.register("numba:compile", _LISTENER)  # type: ignore[no-untyped-call]
+
+
+def when_compiling(tell: Callable[[], None] | None) -> None:
+    """Call this, in place of what was asked for before, when this process compiles something.
+
+    At once, if nothing was ever compiled: then processes that it starts may be the first to do it.
+    """
+    _LISTENER.tell = tell
+    if next(cache_folder().parents[1].rglob("*.nbi"), None) is None:
+        _LISTENER.on_start(None)
+
+
+@cache
 def compile_ahead() -> None:
-    """Start helpers, one for every core but one, unless all has been compiled; they end with us."""
+    """Start helpers, one for every core but one, unless all has been compiled; they end with us.
+
+    Asked again, it does nothing.
+    """
     if _done().exists():
         return
     gc.set_threshold(_GARBAGE)

@@ -13,13 +13,20 @@ from discreet.kernels.simd.batches import (
     empty_batch,
     fits_batches,
     pivot,
+    places_in_tiles,
     places_of,
     substitute,
     sums_of,
     turn,
 )
-from discreet.kernels.simd.tiles import add_products, padded, solve_tile, subtract_products
-from discreet.kernels.simd.vectors import FAST, ROWS, copy_row, lanes
+from discreet.kernels.simd.tiles import (
+    add_panel,
+    gather_row,
+    padded,
+    solve_tile,
+    subtract_panel,
+)
+from discreet.kernels.simd.vectors import FAST, ROWS, lanes
 from discreet.kernels.simd.width import vector_kernel
 from discreet.kernels.sorting import read_only
 from discreet.kernels.threads import row_ranges, run_ranges
@@ -41,8 +48,7 @@ def add_gram(A, Z, n, d, columns):  # type: ignore[no-untyped-def]
     """
     step = lanes(A)
     for i in range(0, d, ROWS):
-        for j in range(_first_column(i, columns, step), columns, step):
-            add_products(A, i, j, Z, i, Z, n)
+        add_panel(A, i, _first_column(i, columns, step), columns, Z, i, Z, n)
 
 
 @vector_kernel(fastmath=FAST, error_model="numpy")
@@ -75,8 +81,7 @@ def factor(A, d, columns, least):  # type: ignore[no-untyped-def]
     step = lanes(A)
     for top in range(0, d, ROWS):
         first = _first_column(top, columns, step)
-        for j in range(first, columns, step):
-            subtract_products(A, top, j, A, top, A, top)
+        subtract_panel(A, top, first, columns, A, top, A, top)
         _factor_corner(A, top, least, corner)
         for j in range(first, columns, step):
             solve_tile(A, corner, top, j)
@@ -126,7 +131,7 @@ def gram(X):  # type: ignore[no-untyped-def]
     for first in range(0, len(X), GATHERED):
         n = min(GATHERED, len(X) - first)
         for k in range(n):
-            copy_row(X[first + k], Z[k])
+            gather_row(Z, k, X, first + k)
         add_gram(A, Z, n, d, d)
     out = np.empty((d, d), dtype=X.dtype)
     for a in range(d):
@@ -135,8 +140,41 @@ def gram(X):  # type: ignore[no-untyped-def]
     return out
 
 
+MOST_TURNED = 64
+"""Numbers a row: measured in simd/README.md. A batch of longer ones leaves the second cache."""
 _SUMMED = 1024
 """Records summed in registers before they are added to what came before: 32 bits lose nothing."""
+
+
+@vector_kernel(fastmath=FAST)
+def _begin_batch(ptr, first, rows, ridge, ridge_per_record, penalty, free):  # type: ignore[no-untyped-def]
+    """What keeps each row of a batch near zero, and whether nothing else is known of it."""
+    for m in range(rows):
+        count = ptr[first + m + 1] - ptr[first + m]
+        penalty[m] = ridge + ridge_per_record * count
+        free[m] = count == 0 and penalty[m] == 0
+        if free[m]:
+            penalty[m] = 1  # anything but zero, where a zero is the answer
+
+
+@vector_kernel(fastmath=FAST)
+def _solve_batch(L, d, first, rows, penalty, free, linear, out):  # type: ignore[no-untyped-def]
+    """out[first:first+rows] from the lower halves of a batch of matrices, which are spoiled."""
+    for a in range(d):
+        for m in range(rows):
+            own = first + m if len(linear) > 1 else 0
+            L[a, a, m] += penalty[m]
+            if not free[m]:
+                L[d, a, m] -= linear[own, a]
+    for a in range(d):
+        pivot(L, a, a, penalty)
+        for c in range(a + 1, d + 1, ROWS):
+            eliminate(L, a, c, penalty)
+    for a in range(d - 1, -1, -1):
+        substitute(L, a, d, penalty)
+    for m in range(rows):
+        for a in range(d):
+            out[first + m, a] = L[d, a, m]
 
 
 @vector_kernel(fastmath=FAST)
@@ -150,32 +188,52 @@ def solve_in_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linea
     penalty, free = np.ones(batch, dtype=other.dtype), np.zeros(batch, dtype=np.bool_)
     for first in range(lo, hi, batch):
         rows = min(batch, hi - first)
+        _begin_batch(ptr, first, rows, ridge, ridge_per_record, penalty, free)
         for m in range(rows):
             start, end = ptr[first + m], ptr[first + m + 1]
-            penalty[m] = ridge + ridge_per_record * (end - start)
-            free[m] = start == end and penalty[m] == 0
-            if free[m]:
-                penalty[m] = 1  # anything but zero, where a zero is the answer
             G[m] = 0
             for begin in range(start, end, _SUMMED):
                 add_records(G[m], other, cols, r, begin, min(begin + _SUMMED, end))
         for number in range(count):
             turn(G, number, places, L)
-        for a in range(d):
-            for m in range(rows):
-                own = first + m if len(linear) > 1 else 0
-                L[a, a, m] += penalty[m]
-                if not free[m]:
-                    L[d, a, m] -= linear[own, a]
-        for a in range(d):
-            pivot(L, a, a, penalty)
-            for c in range(a + 1, d + 1, ROWS):
-                eliminate(L, a, c, penalty)
-        for a in range(d - 1, -1, -1):
-            substitute(L, a, d, penalty)
+        _solve_batch(L, d, first, rows, penalty, free, linear, out)
+
+
+@vector_kernel(fastmath=FAST)
+def solve_in_tiled_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
+    """The same where sums go through tiles: too many for registers, few enough for the caches."""
+    d, batch = other.shape[1], lanes(other)
+    width = padded(d, other)
+    spare = width > d  # then the right-hand side goes along in a column that is there anyway
+    columns = d + 1 if spare else d
+    places = places_in_tiles(d, width)
+    G = np.zeros((batch, width * width), dtype=other.dtype)
+    Z = np.zeros((GATHERED, width), dtype=other.dtype)
+    L, b = empty_batch(d, batch, other), np.zeros(d, dtype=other.dtype)
+    penalty, free = np.ones(batch, dtype=other.dtype), np.zeros(batch, dtype=np.bool_)
+    for first in range(lo, hi, batch):
+        rows = min(batch, hi - first)
+        _begin_batch(ptr, first, rows, ridge, ridge_per_record, penalty, free)
         for m in range(rows):
-            for a in range(d):
-                out[first + m, a] = L[d, a, m]
+            A = G[m].reshape((width, width))
+            A[:d] = 0
+            b[:] = 0
+            for begin in range(ptr[first + m], ptr[first + m + 1], GATHERED):
+                n = min(GATHERED, ptr[first + m + 1] - begin)
+                for k in range(n):
+                    gather_row(Z, k, other, cols[begin + k])
+                    if spare:
+                        Z[k, d] = r[begin + k]
+                    else:
+                        for a in range(d):
+                            b[a] += r[begin + k] * Z[k, a]
+                add_gram(A, Z, n, d, columns)
+            if not spare:
+                for a in range(d):
+                    L[d, a, m] = b[a]
+        for number in range(d * width // batch):
+            turn(G, number, places, L)
+        _solve_batch(L, d, first, rows, penalty, free, linear, out)
 
 
 @vector_kernel(fastmath=FAST)
@@ -203,8 +261,7 @@ def solve_in_tiles(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear,
             n = min(GATHERED, end - first)
             for k in range(n):
                 z, value = other[cols[first + k]], r[first + k]
-                for a in range(d):
-                    Z[k, a] = z[a]
+                gather_row(Z, k, other, cols[first + k])
                 if spare:
                     Z[k, d] = value
                 else:
@@ -269,7 +326,11 @@ def solve_ridge(
     """
     number = other.dtype.type
     # Chosen here: what is not used is then not compiled.
-    kernel = solve_in_batches if fits_batches(other.shape[1], other.itemsize) else solve_in_tiles
+    kernel = solve_in_tiles
+    if fits_batches(other.shape[1], other.itemsize):
+        kernel = solve_in_batches
+    elif other.shape[1] <= MOST_TURNED:
+        kernel = solve_in_tiled_batches
     ptr, cols, r, other, linear = map(read_only, (ptr, cols, r, other, linear))
     kernel(lo, hi, ptr, cols, r, other, number(ridge), number(ridge_per_record), linear, out)
 

@@ -11,8 +11,8 @@ from discreet.kernels.least_squares import (
     solve_lower,
     start_with,
 )
-from discreet.kernels.simd.tiles import padded
-from discreet.kernels.simd.vectors import FAST, copy_row
+from discreet.kernels.simd.tiles import gather_row, padded
+from discreet.kernels.simd.vectors import FAST
 from discreet.kernels.simd.width import vector_kernel
 
 
@@ -37,7 +37,7 @@ def leverages(lo, hi, ptr, cols, other, ridge, ridge_per_record, pairs, wanted, 
         for first in range(start, end, GATHERED):
             n = min(GATHERED, end - first)
             for k in range(n):
-                copy_row(other[cols[first + k]], Z[k])
+                gather_row(Z, k, other, cols[first + k])
             add_gram(A, Z, n, d, d)
         factor(A, d, d, penalty)
         for k in range(pairs[i], pairs[i + 1]):

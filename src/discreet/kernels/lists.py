@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.kernels.simd.tiles import add_products
-from discreet.kernels.simd.vectors import FAST, ROWS, copy_row, lanes
+from discreet.kernels.simd.tiles import add_panel
+from discreet.kernels.simd.vectors import FAST, ROWS, copy_row
 from discreet.kernels.simd.width import vector_kernel
 
 
@@ -30,8 +30,7 @@ def score_people(U, VT, out):  # type: ignore[no-untyped-def]
     for first in range(0, len(U), ROWS):
         for p in range(first, min(first + ROWS, len(U))):
             copy_row(U[p], L[:, p - first])
-        for j in range(0, VT.shape[1], lanes(VT)):
-            add_products(out, first, j, L, 0, VT, d)
+        add_panel(out, first, 0, VT.shape[1], L, 0, VT, d)
 
 
 @vector_kernel()

@@ -72,6 +72,17 @@ def places_of(d, lanes):
     return places
 
 
+@njit
+def places_in_tiles(d, width):
+    """The same of a matrix of this width with its upper half filled, the right-hand side behind."""
+    columns = d + 1
+    places = np.full(d * width, (d + ROWS) * columns)
+    for a in range(d):
+        for c in range(a, min(columns, width)):
+            places[a * width + c] = c * columns + a
+    return places
+
+
 @intrinsic
 def add_records(typingctx, G, other, cols, r, lo, hi):
     """G += the sums of one row over records lo..hi, in the places that `places_of` tells."""

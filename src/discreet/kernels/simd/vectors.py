@@ -181,6 +181,6 @@ def arrays_of(context, builder, kinds, values):
     return [context.make_array(kind)(context, builder, value) for kind, value in pairs]
 
 
-def rows_from(builder, first):
+def rows_from(builder, first, count=ROWS):
     """The numbers of a tile's rows."""
-    return [builder.add(first, ir.Constant(first.type, row)) for row in range(ROWS)]
+    return [builder.add(first, ir.Constant(first.type, row)) for row in range(count)]
