@@ -9,17 +9,17 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.experiments.compare import means, verdicts
+from discreet.experiments.verdicts import means, verdicts
 
 OUT = Path(__file__).parents[1] / "docs/results"
-TYPES = {"level": pl.String, "rmse": pl.Float64, "ndcg@10": pl.Float64}
+TYPES = {"level": pl.String, "rmse": pl.Float64, "ndcg@10": pl.Float64, "list_people": pl.Int64}
 """Where lists were not judged, a column is empty."""
 PLACES = {"rmse": 4, "rmse_margin": 4, "ndcg@10": 4, "ndcg@10_margin": 4, "seconds": 2}
 
 
 def main(folder: Path) -> None:
     """Collect what is there."""
-    figures, judged = [], []
+    figures, judged, missing = [], [], []
     for path in sorted(folder.glob("*/results.csv")):
         data, unit = path.parent.name.rsplit("-", 1)
         table = pl.read_csv(path, schema_overrides=TYPES)
@@ -31,8 +31,12 @@ def main(folder: Path) -> None:
         frame = pl.DataFrame(rows, schema=heads, orient="row")
         frame = frame.with_columns(pl.col("ahead", "margin").cast(pl.Float64).round(4))
         judged.append(frame.select(*where, pl.all()))
+        left_out = pl.read_csv(path.parent / "left-out.csv", schema_overrides=[pl.String] * 2)
+        missing.append(left_out.select(*where, pl.all()))
     pl.concat(figures, how="vertical_relaxed").write_csv(OUT / "field.csv")
     pl.concat(judged, how="vertical_relaxed").write_csv(OUT / "field-verdicts.csv")
+    if missing:
+        pl.concat(missing).write_csv(OUT / "field-left-out.csv")
     audit = folder / "audit.json"
     if audit.exists():
         rows = pl.DataFrame(json.loads(audit.read_text()))

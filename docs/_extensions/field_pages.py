@@ -14,6 +14,7 @@ UNITS = {"person": "whole persons", "rating": "single ratings"}
 def write_field() -> str:
     """For every table and unit its figures and verdicts."""
     figures, judged = _read("field.csv"), _read("field-verdicts.csv")
+    missing = _read("field-left-out.csv")
     parts = []
     for data, unit in figures.select("data", "unit").unique(maintain_order=True).iter_rows():
         here = (pl.col("data") == data) & (pl.col("unit") == unit)
@@ -23,9 +24,22 @@ def write_field() -> str:
             if rows[figure].null_count() == rows.height:
                 continue
             parts.append(f"**{title}**\n\n{_figures(rows, figure)}")
+        parts += _notes(rows, missing.filter(here))
         parts.append(_verdicts(judged.filter(here)))
         parts.append(f"**Seconds of a fit on one thread; megabytes at most**\n\n{_costs(rows)}")
     return "\n\n".join(parts)
+
+
+def _notes(rows: pl.DataFrame, missing: pl.DataFrame) -> list[str]:
+    """How many splits and people figures are of, and what is not there."""
+    splits = sorted(set(rows["splits"].to_list()))
+    told = [f"Splits: {' or '.join(map(str, splits))}."]
+    if people := rows["list_people"].drop_nulls().unique().to_list():
+        told.append(f"Lists are those of {people[0]:,} people a split, drawn at random.")
+    if missing.height:
+        named = [f"{label} ({reason})" for *_, label, reason in missing.iter_rows()]
+        told.append(f"Not there: {'; '.join(named)}.")
+    return [" ".join(told)]
 
 
 def write_audit() -> str:

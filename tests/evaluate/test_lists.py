@@ -124,6 +124,22 @@ def test_targets_are_what_was_liked_or_all_that_was_consumed(split: Split) -> No
         judge_lists(model, split, how=Judging(target="seen"))
 
 
+def test_some_people_are_drawn_the_same_for_every_model(split: Split) -> None:
+    consumed = Judging(top=1, target="consumed", people=1)
+    asked = []
+    for listed in ([2, 3], [3, 2]):
+        model = Fixed(listed)
+        judge_lists(model, split, how=consumed)
+        asked.append(model.asked[0].to_list())
+    assert asked[0] == asked[1]
+    assert len(asked[0]) == 1
+    everybody = Fixed([2, 3])
+    judge_lists(everybody, split, how=Judging(top=1, target="consumed", people=2))
+    assert everybody.asked[0].to_list() == ["a", "b"]
+    with pytest.raises(ParameterError, match="people"):
+        judge_lists(everybody, split, how=Judging(people=0))
+
+
 def test_novelty_counts_people_of_the_training_part(split: Split) -> None:
     figures = judge_lists(Fixed([1, 4, 2]), split, how=Judging(top=3))
     bits = -np.log2([2 / 3, 1 / 3, 1 / 3])  # nobody has item 2 there: it counts as one person's

@@ -46,6 +46,16 @@ def test_a_name_says_what_a_result_depends_on_and_nothing_else(source: Source) -
     assert len({cell.name, *(other.name for other in others)}) == 6
 
 
+def test_a_change_of_the_code_names_cells_anew(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [cell, *_] = tally(source, 0.5)
+    before = cell.name
+    monkeypatch.setattr("discreet.experiments.cells.code_of", lambda _: "changed")
+    assert cell.name != before
+    assert cell.code == "changed"
+
+
 def test_a_split_by_time_depends_on_times_and_a_random_one_does_not(source: Source) -> None:
     [cell, *_] = tally(source, 0.5)
     later = replace(cell, job=replace(cell.job, source=replace(source, times="others")))
@@ -116,8 +126,8 @@ def test_a_torn_file_counts_as_missing(source: Source, tmp_path: Path) -> None:
 REPRODUCE = "from discreet.cli import main; main()"
 KILLED_AFTER_FIVE = f"""
 import os, signal
-from discreet.experiments import cells
-finished = cells.as_completed
+from discreet.experiments import processes
+finished = processes.as_completed
 
 def five(futures):
     for number, future in enumerate(finished(futures)):
@@ -125,7 +135,7 @@ def five(futures):
             os.killpg(0, signal.SIGKILL)
         yield future
 
-cells.as_completed = five
+processes.as_completed = five
 {REPRODUCE}
 """
 
@@ -159,3 +169,54 @@ def test_killed_in_the_middle_it_goes_on_and_ends_the_same(small: Ratings, tmp_p
     assert all(path.stat().st_mtime_ns == then for path, then in done.items())
     one, other = (pl.read_parquet(f / "results.parquet").drop("seconds") for f in (whole, killed))
     assert one.equals(other)
+
+
+INTERRUPTED = """
+import os, signal, sys
+from concurrent import futures
+from discreet.cli import main
+from discreet.experiments import processes
+
+def interrupting(some):
+    os.killpg(0, signal.SIGINT)  # of the group, as Ctrl-C: workers that start too
+    return futures.as_completed(some)
+
+processes.as_completed = interrupting
+if __name__ == "__main__":
+    sys.argv = ["discreet", "sweep", "club", "--workers", "2", "--out", sys.argv[1]]
+    main()
+"""
+
+
+def test_workers_that_are_starting_leave_an_interrupt_to_who_started_them(tmp_path: Path) -> None:
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "interrupted.py", tmp_path / "out"],
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        check=False,
+    )
+    assert done.returncode == 130, done.stderr
+    assert "what was done is kept" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_while_the_command_line_is_imported_is_told_in_words() -> None:
+    script = """
+import importlib.abc, sys
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "discreet.cli":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+from discreet.__main__ import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130
+    assert done.stderr.strip() == "Interrupted: no file was left half-written."

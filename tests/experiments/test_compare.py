@@ -3,10 +3,12 @@ import polars as pl
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.experiments.compare import Asked, means, verdicts
+from discreet.evaluate.judge import Judging
+from discreet.experiments.compare import Asked, _beside_others, _cells
 from discreet.experiments.compare_report import build_page, charts
 from discreet.experiments.memory import Memory
 from discreet.experiments.source import Source
+from discreet.experiments.verdicts import means, verdicts
 
 
 def results(ours, others):
@@ -18,6 +20,8 @@ def results(ours, others):
         seconds=pl.lit(1.0),
         megabytes=pl.lit(2.0),
         mechanism=pl.lit("conditional"),
+        list_people=pl.lit(None, pl.Int64),
+        code=pl.lit("0123456789abcdef"),
     )
 
 
@@ -92,3 +96,39 @@ def test_memory_is_what_the_work_took():
     taken = np.ones(8_000_000)  # 61 MiB
     assert memory.megabytes() > 40
     del taken
+
+
+def rows_of(**given):
+    asked = Asked.of(Source("club", "club", "club"), "person", ["1"], 1e-5, 1, **given)
+    return asked, [row.label for row in asked.rows()]
+
+
+def test_one_row_can_be_run_alone_and_another_left_out():
+    asked, labels = rows_of(only=["Chorus for lists"])
+    assert labels == ["Chorus for lists"]
+    assert "Chorus for lists" not in asked.left_out()
+    asked, labels = rows_of(without=["EASE"])
+    assert "EASE" not in labels
+    assert "Chorus" in labels
+    assert asked.left_out()["EASE"] == "left out by --without"
+    with pytest.raises(ParameterError, match="row must be one of"):
+        rows_of(only=["Chorus for everything"])
+
+
+def test_a_row_that_runs_again_takes_its_place_among_the_others(tmp_path):
+    before = results((0.9, 0.91), (1.0, 1.1))
+    before.write_csv(tmp_path / "results.csv")
+    ours = before.filter(pl.col("label") == "Chorus for ratings")
+    again = ours.with_columns(pl.lit(0.8).alias("rmse"), pl.lit("changed").alias("code"))
+    table = _beside_others(again, ["Chorus for ratings"], tmp_path / "results.csv")
+    others = table.filter(pl.col("label") == "DPALS")
+    assert others["rmse"].to_list() == [1.0, 1.1]
+    assert table.filter(pl.col("label") != "DPALS")["rmse"].to_list() == [0.8, 0.8]
+
+
+def test_lists_of_some_people_only_are_recorded():
+    asked, _ = rows_of(list_people=100)
+    (cell,) = _cells(asked, next(row for row in asked.rows() if row.label == "Chorus for lists"))
+    assert cell.lists == Judging(people=100)
+    with pytest.raises(ParameterError, match="--list-people"):
+        rows_of(list_people=0)

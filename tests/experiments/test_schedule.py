@@ -22,6 +22,27 @@ def test_the_table_has_a_row_for_every_publication_and_number_declared() -> None
     assert found["rmse"].is_between(0.5, 1.5).all()
 
 
+def test_a_plan_of_events_tells_how_good_lists_are(club: Club) -> None:
+    """Nobody predicts a rating of them; the most people whose lists are judged are enough."""
+    events = dc.Events.from_frame(club.ratings.to_frame().select("user", "item"))
+    schedule = Schedule(publications=2, first=5_000, arriving=125_000)
+    scheme = dc.Chorus(items=club.items, delta=1e-6, factors=0)
+    found = plan_publications(
+        scheme, dc.PrivacySpec.uniform(4.0), events, public=True, schedule=schedule, declared=[1]
+    )
+    assert found.columns == ["declared", "publication", "ratings", "ndcg@10"]
+    first, last = found["ndcg@10"]
+    assert 0 < first < last < 1
+    assert advised(found) == 1
+
+
+def test_the_n_whose_lists_are_best_is_advised() -> None:
+    rows = {"declared": [1, 1, 12, 12], "publication": [1, 2, 1, 2], "ratings": [1, 2, 1, 2]}
+    table = pl.DataFrame({**rows, "ndcg@10": [0.3, 0.3, 0.28, 0.34]})
+    assert advised(table) == 12
+    assert advised(table.with_columns(pl.lit(0.3).alias("ndcg@10"))) == 1
+
+
 def test_the_same_seed_plays_the_same_and_another_one_does_not() -> None:
     def errors(seed: int) -> list[float]:
         spec = dc.PrivacySpec.uniform(1.0)

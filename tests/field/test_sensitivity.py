@@ -8,6 +8,7 @@ import pytest
 from discreet.audit.neighbours import numbered
 from discreet.field.alternating import clip_rows
 from discreet.field.am_ssp import AMSSP
+from discreet.field.biases_alone import NoisyBiases
 from discreet.field.dpals import DPALS
 from discreet.field.dpsgd import DPSGD
 from discreet.field.frank_wolfe import FrankWolfe
@@ -26,13 +27,17 @@ PERSON = {
     "DPALS for lists": ImplicitALS(factors=3, user_ridge=1e-3),
     "AM-SSP for lists": ImplicitALS(factors=3, encoder=True),
     "DP-SGD": DPSGD(factors=3, steps=3, clip=0.05),
-    "Frank-Wolfe": FrankWolfe(rounds=3, length=2.0),
-    "Frank-Wolfe, corrective": FrankWolfe(rounds=3, length=2.0, corrective=True),
-    "McSherry-Mironov": McSherryMironov(factors=3, top=8),
+    "Frank-Wolfe": FrankWolfe(rounds=3, length=2.0, least=0.0),
+    "Frank-Wolfe, corrective": FrankWolfe(rounds=3, length=2.0, corrective=True, least=0.0),
+    "Frank-Wolfe, some items": FrankWolfe(rounds=2, length=2.0, least=0.8),
+    "McSherry-Mironov": McSherryMironov(factors=3, top=8, least=0.0),
+    "McSherry-Mironov, some items": McSherryMironov(factors=3, least=8.0),
+    "noisy biases": NoisyBiases(),
 }
 RATING = {
     "DP-SGD": DPSGD(unit="rating", factors=3, steps=3, clip=0.2),
-    "McSherry-Mironov": McSherryMironov(unit="rating", factors=3, top=8),
+    "McSherry-Mironov": McSherryMironov(unit="rating", factors=3, top=8, least=0.0),
+    "noisy biases": NoisyBiases(unit="rating"),
 }
 HAIR = 1e-9
 

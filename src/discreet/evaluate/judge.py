@@ -19,6 +19,8 @@ from discreet.evaluate.lists import Facts, Lists, places_for, summary
 from discreet.evaluate.splits import Split
 
 TARGETS = ("liked", "consumed")
+_DRAW = 0
+"""The seed by which people are drawn whose lists are judged."""
 LIKED_FROM = 0.75
 """A held-out rating is liked from three quarters up the scale on: 4 of 1..5."""
 
@@ -50,11 +52,15 @@ class Judging:
     """"liked": held-out ratings from `relevant` on; "consumed": every held-out record."""
     relevant: float | None = None
     """By default three quarters up the scale, 4 of 1..5."""
+    people: int | None = None
+    """Of so many people, drawn at random, the same for every model; by default of everybody."""
 
     def check(self) -> Judging:
         """The same, if it makes sense."""
         require_count("top", self.top)
         require_choice("target", self.target, TARGETS)
+        if self.people is not None:
+            require_count("people", self.people)
         return self
 
     def relevant_part(self, test: Ratings) -> Ratings:
@@ -63,6 +69,14 @@ class Judging:
             return test
         least = test.scale.lo + LIKED_FROM * test.scale.span
         return test.subset(test.rating >= (least if self.relevant is None else self.relevant))
+
+    def some_of(self, user: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of these records are of people whose lists are judged."""
+        there = np.unique(user)
+        if self.people is None or self.people >= len(there):
+            return np.ones(len(user), dtype=bool)
+        drawn = np.random.default_rng(_DRAW).choice(there, self.people, replace=False)
+        return np.isin(user, drawn)
 
 
 def has_opinions(table: Ratings) -> bool:
@@ -81,7 +95,8 @@ def judge_lists(
     catalogue = split.train.items if items is None else items.ids
     good = how.check().relevant_part(split.test)
     item = catalogue.rows(good.items.values)[good.item]
-    user = good.user[item >= 0]
+    listed_for = how.some_of(good.user[item >= 0])
+    user, item = good.user[item >= 0][listed_for], item[item >= 0][listed_for]
     train = split.train.with_items(catalogue)
     counts = np.bincount(train.item, minlength=len(catalogue))
     facts = Facts.of(counts, int((np.diff(train.ptr) > 0).sum()), items)
@@ -91,5 +106,5 @@ def judge_lists(
     if len(people):
         frame = model.recommend(people, places)
         listed = (good.users.rows(frame["user"]), catalogue.rows(frame["item"]))
-    relevant = (user, item[item >= 0])
+    relevant = (user, item)
     return summary(Lists.of(listed, relevant, places_for(how.top), facts), how.top)

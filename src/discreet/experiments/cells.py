@@ -10,11 +10,10 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,9 @@ from discreet.evaluate.baselines import find_method
 from discreet.evaluate.crossval import Method, mechanism_of
 from discreet.evaluate.judge import Judging, Predicts, Recommends, has_opinions, judge_lists
 from discreet.evaluate.splits import Split, split_of
+from discreet.experiments.code import code_of
 from discreet.experiments.memory import Memory
+from discreet.experiments.processes import each_in_a_process
 from discreet.experiments.source import Source
 from discreet.kernels.compute import Compute
 from discreet.kernels.threads import thread_count
@@ -105,8 +106,8 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """A digest of all that the result depends on, and of nothing else."""
-        what = asdict(self) | {"format": FORMAT, "version": __version__}
+        """A digest of all that the result depends on, the code among it, and of nothing else."""
+        what = asdict(self) | {"format": FORMAT, "version": __version__, "code": self.code}
         what["job"]["source"] = self.job.source.fingerprint
         if not self.job.with_items:
             what["job"].pop("with_items")
@@ -116,6 +117,11 @@ class Cell:
             if what[later] == usual:
                 what.pop(later)
         return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:24]
+
+    @property
+    def code(self) -> str:
+        """A digest of the code that it runs: after a change of it a result is no longer found."""
+        return code_of(find_method(self.job.scheme))
 
     def measure(self) -> dict[str, Any]:
         """Fit on all folds but one, measure on that one. A scheme that diverges has no numbers."""
@@ -241,22 +247,15 @@ def run_cells(
     if not todo:
         return 0
     side_by_side = min(thread_count(workers), len(todo))
-    # One core each: a linear algebra library that starts threads of its own would only get in the
-    # way. Spawned processes take this over; what the caller had set comes first.
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    pool = ProcessPoolExecutor(side_by_side, mp_context=get_context("spawn"))
+    calls = [(cell, store.folder) for cell in todo]
     try:
-        futures = [pool.submit(_work, cell, store.folder) for cell in todo]
-        for future in as_completed(futures):
-            future.result()
-            done += 1
-            progress("cells", done, len(unique))
+        with closing(each_in_a_process(_work, calls, side_by_side)) as finished:
+            for _ in finished:
+                done += 1
+                progress("cells", done, len(unique))
     except BrokenProcessPool:
         raise ParameterError(
             "a worker process ended in the middle, perhaps for want of memory: what was done is "
             "kept; run the same command again, with fewer --workers"
         ) from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
     return len(todo)

@@ -6,9 +6,8 @@ that differ in parameters alone are told apart by their labels.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from discreet.evaluate.baselines import Reference
 from discreet.evaluate.judge import Judging
 from discreet.experiments.cells import Cell, Job, Store, options, run_cells
 from discreet.experiments.source import Source
-from discreet.field.roster import ROSTER, tuned, tuned_sampling
+from discreet.field.roster import ROSTER, SAMPLED, cells_for, tuned, tuned_sampling
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 
@@ -31,9 +30,8 @@ SMALLEST = 0.1
 """Of them; what knows one level for everybody serves all with it."""
 FOLDS, SEED = 10, 2_025
 """Splits are folds of ten, so a tenth is held out; no hyper-parameter was fitted to them."""
-T95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-"""Student's t for 95% intervals, by degrees of freedom."""
-FIGURES = {"rmse": "errors", "ndcg@10": "lists"}
+HOUSE = ("Chorus for ratings", "Chorus for lists", "Chorus", "Tally")
+RESULTS = "results.csv"
 NOT_PRIVATE = (
     Reference("biases", "bias", "errors"),
     Reference("ALS", "pmf", "errors", (("solver", "als"),)),
@@ -67,6 +65,12 @@ class Asked:
     splits: int = 3
     lists: bool = True
     """Whether lists are judged as well: of many people, they take longer than the fits."""
+    list_people: int | None = None
+    """Of how many of them, drawn at random; None for everybody."""
+    only: tuple[str, ...] = ()
+    """Labels whose cells are run; none for all. What is known of the others stays as it is."""
+    without: tuple[str, ...] = ()
+    """Labels that are left out, as too costly for the table, say; the report names them."""
 
     @classmethod
     def of(
@@ -78,8 +82,13 @@ class Asked:
         splits: int,
         *,
         lists: bool = True,
+        list_people: int | None = None,
+        only: Sequence[str] = (),
+        without: Sequence[str] = (),
     ) -> Asked:
         """The same, if it makes sense."""
+        if list_people is not None:
+            require_count("--list-people", list_people)
         require_choice("unit", unit, UNITS)
         require_count("splits", splits)
         require_positive("delta", delta)
@@ -94,7 +103,13 @@ class Asked:
                     f"{PAPER!r} is a level for each rating: it needs unit 'rating'"
                 )
         told = tuple(level if level == PAPER else f"{_number(level):g}" for level in levels)
-        return cls(source, unit, told, delta, splits, lists)
+        asked = cls(source, unit, told, delta, splits, lists, list_people, (), ())
+        if only or without:
+            labels = [*HOUSE, *(entry.label for entry in ROSTER), *SAMPLED.values()]
+            labels += [reference.label for reference in NOT_PRIVATE]
+            for label in (*only, *without):
+                require_choice("row", label, labels)
+        return replace(asked, only=tuple(only), without=tuple(without))
 
     @property
     def people(self) -> int:
@@ -105,14 +120,17 @@ class Asked:
         """Everything that is compared."""
         for row in self._rows():
             judged = tuple(what for what in row.judged if self.lists or what == "errors")
-            if judged:
+            if judged and self._wants(row.label):
                 yield row._replace(judged=judged)
+
+    def _wants(self, label: str) -> bool:
+        return label not in self.without and (not self.only or label in self.only)
 
     def _rows(self) -> Iterator[Row]:
         for level in self.levels:
             yield from self._house(level)
             yield from self._field(level)
-            if level == PAPER:
+            if level == PAPER and any(map(self._wants, SAMPLED.values())):
                 yield from self._sampled()
         yield from self._plain()
 
@@ -132,9 +150,11 @@ class Asked:
     def _field(self, level: str) -> Iterator[Row]:
         epsilon = SMALLEST if level == PAPER else float(level)
         for entry in ROSTER:
-            if self.unit not in entry.units:
+            if self.unit not in entry.units or not self._wants(entry.label):
                 continue
-            given = tuned(entry, self.unit, epsilon, self.delta, self.people)
+            if not cells_for(entry.key, self.unit, self.source.name):
+                continue
+            given = tuned(entry, self.unit, epsilon, self.delta, self.people, self.source.name)
             if len(entry.units) > 1:
                 given["unit"] = self.unit
             if entry.sums == "gaussian":
@@ -142,17 +162,32 @@ class Asked:
             yield Row(entry.label, level, entry.judged, self._job(entry.name, given, level))
 
     def _sampled(self) -> Iterator[Row]:
-        for inner, (label, given) in tuned_sampling(self.delta, self.people).items():
+        for inner, (label, given) in tuned_sampling(
+            self.delta, self.people, self.source.name
+        ).items():
             given = given | {"inner": inner, "delta": self.delta}
             yield Row(label, PAPER, ("errors", "lists"), self._job("jorgensen", given, PAPER))
 
     def _plain(self) -> Iterator[Row]:
+        source = self.source
+        for reference, why_not in self._references():
+            if not why_not:
+                job = Job(source, reference.name, reference.options, None, source.items is not None)
+                yield Row(reference.label, "none", (reference.of,), job)
+
+    def _references(self) -> Iterator[tuple[Reference, str]]:
         data, items = self.source.load(), self.source.load_items()
         for reference in NOT_PRIVATE:
-            if reference.why_not(data, PrivacySpec.uniform(1.0), items):
-                continue
-            job = Job(self.source, reference.name, reference.options, None, items is not None)
-            yield Row(reference.label, "none", (reference.of,), job)
+            yield reference, reference.why_not(data, PrivacySpec.uniform(1.0), items)
+
+    def left_out(self) -> dict[str, str]:
+        """Rows that are not there, each with the reason."""
+        found = {r.label: why_not for r, why_not in self._references() if why_not}
+        for entry in ROSTER:
+            known = cells_for(entry.key, self.unit, self.source.name)
+            if self.unit in entry.units and not known:
+                found[entry.label] = "no parameters were searched for it on another table"
+        return found | dict.fromkeys(self.without, "left out by --without")
 
 
 def _number(level: str) -> float:
@@ -171,11 +206,22 @@ def compare(
     store, rows = Store(out / "cells"), list(asked.rows())
     cells = [cell for row in rows for cell in _cells(asked, row)]
     run_cells(cells, store, workers=workers, progress=progress)
-    return kept(asked, store, rows)
+    table = kept(asked, store, rows)
+    return _beside_others(table, asked.only, out / RESULTS) if asked.only else table
+
+
+def _beside_others(table: pl.DataFrame, only: Sequence[str], before: Path) -> pl.DataFrame:
+    """What was run, in its place among what is known of all other rows."""
+    if not before.exists():
+        return table
+    known = pl.read_csv(before, schema_overrides=table.schema).select(table.columns)
+    others = known.filter(~pl.col("label").is_in(list(only)))
+    first = known.filter(pl.col("label").is_in(list(only))).height > 0
+    return pl.concat([table, others] if first else [others, table])
 
 
 def kept(asked: Asked, store: Store, rows: Sequence[Row]) -> pl.DataFrame:
-    """What is there of a comparison: label, level, split, rmse, ndcg@10, seconds, megabytes."""
+    """What is there of a comparison: label, level, split, figures, costs, and by which code."""
     found = []
     for row in rows:
         for cell in _cells(asked, row):
@@ -186,74 +232,16 @@ def kept(asked: Asked, store: Store, rows: Sequence[Row]) -> pl.DataFrame:
                 "seconds": result.get("fit_seconds"),
                 "megabytes": result.get("fit_megabytes"),
                 "mechanism": result.get("mechanism"),
+                "list_people": asked.list_people if "lists" in row.judged else None,
+                "code": cell.code,
             }
             found.append({"label": row.label, "level": row.level, "split": cell.fold + 1} | known)
     numbers = dict.fromkeys(("rmse", "ndcg@10", "seconds", "megabytes"), pl.Float64)
     text = {"label": pl.String, "level": pl.String, "split": pl.Int64}
-    return pl.DataFrame(found, schema=text | numbers | {"mechanism": pl.String})
+    last = {"mechanism": pl.String, "list_people": pl.Int64, "code": pl.String}
+    return pl.DataFrame(found, schema=text | numbers | last)
 
 
 def _cells(asked: Asked, row: Row) -> list[Cell]:
-    lists = Judging() if "lists" in row.judged else None
+    lists = Judging(people=asked.list_people) if "lists" in row.judged else None
     return [Cell(row.job, k, FOLDS, seed=SEED, lists=lists) for k in range(asked.splits)]
-
-
-def means(table: pl.DataFrame) -> pl.DataFrame:
-    """Over splits: means, and the half width of the 95% interval where there are several."""
-    known = table.filter(pl.col("seconds").is_not_null())
-    return known.group_by("label", "level", maintain_order=True).agg(
-        pl.len().alias("splits"),
-        pl.col("rmse", "ndcg@10", "seconds").mean(),
-        pl.col("megabytes").max(),
-        *[_margin(figure).alias(f"{figure}_margin") for figure in FIGURES],
-        pl.col("mechanism").first(),
-    )
-
-
-def _margin(figure: str) -> pl.Expr:
-    count = pl.col(figure).count()
-    t = (count - 1).replace_strict(T95, default=None, return_dtype=pl.Float64)
-    return t * pl.col(figure).std() / count.sqrt()
-
-
-class Verdict(NamedTuple):
-    """Chorus beside another private scheme, on the same splits."""
-
-    figure: str
-    level: str
-    other: str
-    ahead: float
-    """By how much Chorus is better, mean over splits: a smaller error, a larger NDCG."""
-    margin: float | None
-    """Half the width of the 95% interval of that; None of a single split."""
-    splits: int
-
-    @property
-    def words(self) -> str:
-        """What follows, by a rule that was fixed beforehand: whether the interval holds zero."""
-        if self.margin is None or math.isnan(self.margin):
-            return ("ahead" if self.ahead > 0 else "behind") + ", one split"
-        if abs(self.ahead) <= self.margin:
-            return "not told apart"
-        return "ahead" if self.ahead > 0 else "behind"
-
-
-def verdicts(table: pl.DataFrame) -> list[Verdict]:
-    """Chorus for ratings against every error, Chorus for lists against every list."""
-    found = []
-    for figure, purpose in (("rmse", "ratings"), ("ndcg@10", "lists")):
-        known = table.filter(pl.col(figure).is_not_null() & (pl.col("level") != "none"))
-        ours = known.filter(pl.col("label") == f"Chorus for {purpose}")
-        others = known.filter(~pl.col("label").str.starts_with("Chorus"))
-        beside = others.join(ours, on=["level", "split"], suffix="_ours")
-        sign = 1 if figure == "rmse" else -1
-        better = sign * (pl.col(figure) - pl.col(f"{figure}_ours"))
-        rows = beside.with_columns(better=better).group_by("level", "label", maintain_order=True)
-        judged = rows.agg(
-            pl.col("better").mean().alias("mean"), _margin("better").alias("m"), pl.len()
-        )
-        found += [
-            Verdict(figure, row["level"], row["label"], row["mean"], row["m"], row["len"])
-            for row in judged.to_dicts()
-        ]
-    return found

@@ -14,7 +14,9 @@ from discreet.data.ratings import Ratings
 from discreet.errors import OutputError
 from discreet.evaluate.baselines import find_method
 from discreet.experiments.charts import Chart, draw
-from discreet.experiments.compare import FIGURES, FOLDS, Asked, Row, means, verdicts
+from discreet.experiments.compare import FOLDS, RESULTS, Asked, Row
+from discreet.experiments.verdicts import FIGURES, means, verdicts
+from discreet.field.roster import FIRST_TABLE, searched_on
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.spec import PrivacySpec
@@ -36,9 +38,11 @@ def write_report(asked: Asked, table: pl.DataFrame, out: Path) -> Path:
     page = out / "report.html"
     try:
         out.mkdir(parents=True, exist_ok=True)
-        table.write_csv(out / "results.csv")
+        table.write_csv(out / RESULTS)
         found.write_csv(out / "means.csv")
         pl.DataFrame(rows, schema=heads, orient="row").write_csv(out / "verdicts.csv")
+        missing = pl.DataFrame(list(asked.left_out().items()), ["label", "reason"], orient="row")
+        missing.write_csv(out / "left-out.csv")
         page.write_text(build_page(asked, table), encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write to {out}: {error}") from None
@@ -84,13 +88,25 @@ def charts(found: pl.DataFrame) -> list[Chart]:
 
 def _about(asked: Asked) -> str:
     unit = "whole persons" if asked.unit == "person" else "single ratings"
+    tables = " and ".join(searched_on(asked.source.name))
     return (
         f"{asked.source.name}, {unit} protected, delta {asked.delta:g}; means over {asked.splits} "
         f"splits, a {FOLDS}th of the ratings held out, the same for all. Hyper-parameters of the "
-        "field were searched on MovieLens 100K, and then fixed; predictions are clipped to the "
-        "scale. A list of ten is good if what the person liked among the held-out ratings stands "
-        "high in it."
+        f"field were searched on {tables}, or {FIRST_TABLE} where they were not, and then fixed; "
+        "constants of Tally and Chorus were chosen on other splits of four tables, which may be "
+        "this one. "
+        "Predictions are clipped to the scale. A list of ten is good if what the person liked "
+        f"among the held-out ratings stands high in it{_judged_people(asked)}.{_left_out(asked)}"
     )
+
+
+def _judged_people(asked: Asked) -> str:
+    return "" if asked.list_people is None else f", of {asked.list_people:,} people"
+
+
+def _left_out(asked: Asked) -> str:
+    missing = asked.left_out()
+    return "".join(f" Not there: {label} ({reason})." for label, reason in missing.items())
 
 
 def _verdict_table(table: pl.DataFrame) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -52,9 +53,15 @@ def default_figures(name: str) -> list[str]:
 
 
 def find_sources(
-    data: Sequence[str], items: Sequence[str], public_columns: Sequence[str] = ()
+    data: Sequence[str],
+    items: Sequence[str],
+    reading: Reading = Reading(),
+    item_reading: ItemReading = ItemReading(),
 ) -> dict[str, Source]:
-    """Data sets and tables, the item tables going to the tables in their order."""
+    """Data sets and tables, the item tables going to the tables in their order.
+
+    How they are read is for tables by their paths: data sets are known.
+    """
     paths = [name for name in data if name not in datasets.DATA_SETS]
     if len(items) > len(paths):
         raise ParameterError(
@@ -62,11 +69,10 @@ def find_sources(
             "known by name bring theirs along"
         )
     tables = dict(zip(paths, items, strict=False))
-    vouched = ItemReading(public_columns=tuple(public_columns))
     return {
-        name: find_source(
-            name, tables.get(name), item_reading=vouched if name in tables else ItemReading()
-        )
+        name: find_source(name, tables.get(name), reading, item_reading)
+        if name in paths
+        else find_source(name)
         for name in data
     }
 
@@ -95,20 +101,32 @@ def reproduce(
             "items": source.items,
             "folds": folds,
             "figures": sorted({*chosen, *before}),
-            "public_columns": list(source.item_reading.public_columns),
+            "reading": asdict(source.reading),
+            "item_reading": asdict(source.item_reading),
         }
         points = figure_points(source, chosen)
         ran += run_cells(cells_of(points, folds), store, workers=workers, progress=progress)
         (out / _RUNS).write_text(json.dumps(asked, indent=2) + "\n")
     parts = []
     for entry in asked.values():
-        vouched = ItemReading(public_columns=tuple(entry.get("public_columns", ())))
-        source = find_source(entry["data"], entry["items"], item_reading=vouched)
+        source = find_source(
+            entry["data"],
+            entry["items"],
+            Reading(**_frozen(entry.get("reading", {}))),
+            ItemReading(**_frozen(entry.get("item_reading", {}))),
+        )
         points = figure_points(source, entry["figures"])
         parts.append(results(points, store, entry["folds"]))
     table = pl.concat(parts).filter(pl.col("seconds").is_not_null())
     report = Report(table, about(list(asked), folds, table))
     return report.write(out), report.verdicts, ran
+
+
+def _frozen(words: Any) -> Any:
+    """What JSON gave back, its lists as tuples again."""
+    if isinstance(words, dict):
+        return {name: _frozen(word) for name, word in words.items()}
+    return tuple(map(_frozen, words)) if isinstance(words, list) else words
 
 
 def _asked(out: Path) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,9 @@ from discreet.arrays import Integers
 from discreet.data.ratings import Ratings
 from discreet.data.tables import Table, as_ratings
 from discreet.errors import ParameterError, SecretsWarning, require_count
-from discreet.evaluate.splits import hold_out
+from discreet.evaluate.judge import judge_lists
+from discreet.evaluate.metrics import rmse
+from discreet.evaluate.splits import Split, hold_out
 from discreet.kernels.compute import Compute
 from discreet.privacy.history import History
 from discreet.privacy.lifetime import Spends
@@ -31,13 +33,17 @@ from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.model import FactorModel
 
 HELD_OUT = 0.1
-"""Of the ratings: errors are measured on them."""
+"""Of the ratings, or events: errors, or lists, are measured on them."""
+ERROR, LISTS = "rmse", "ndcg@10"
+"""By what a plan compares: errors of ratings; of events, which have none, how good lists are."""
+MOST_LISTS = 2000
+"""People whose lists are judged."""
 SECRET = (
     "the errors to expect were computed from these ratings themselves, outside any mechanism: a "
     "number of publications chosen by them depends on secrets, which no certificate counts"
 )
 AS_GOOD = 0.0005
-"""Of two numbers to declare whose errors differ by less, the smaller one is advised."""
+"""Of two numbers to declare whose errors, or lists, differ by less, the smaller one is advised."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +100,9 @@ def plan_publications(
     """Errors to expect after each publication, for each n declared.
 
     A frame declared, publication, ratings, rmse; errors are of a tenth of the ratings, held out and
-    predicted on the scale. The ratings come in a random order, the same for every n. The noise is
-    seeded.
+    predicted on the scale. Of events nobody predicts a rating: there ndcg@10 stands in its place,
+    of lists that should have foreseen the tenth held out. The ratings come in a random order, the
+    same for every n. The noise is seeded.
 
     It is played on the made-up cinema club, or on a table that you declare to be `public`. What is
     found depends on the ratings without any protection: of others a `SecretsWarning` says so.
@@ -113,7 +120,8 @@ def plan_publications(
         ratings, scheme = club.ratings, replace(scheme, items=club.items)
     elif not public:
         warnings.warn(SECRET, SecretsWarning, stacklevel=2)
-    train, test = hold_out(as_ratings(ratings), HELD_OUT, seed=seed)
+    split = hold_out(as_ratings(ratings), HELD_OUT, seed=seed)
+    train, measure = split.train, LISTS if split.train.events else ERROR
     sizes = schedule.sizes(len(train))
     numbers = sorted({require_count("publications", n) for n in declared})
     if not numbers:
@@ -127,21 +135,35 @@ def plan_publications(
         one = _Ledger(replace(scheme, publications=n), train, spec, since, seed, compute)
         for number, size in enumerate(sizes):
             progress("plan", len(rows), whole)
-            errors = one.publish(number).predict_ratings(test, clip=True) - test.rating
-            rows.append((n, number + 1, size, float(np.sqrt((errors**2).mean()))))
+            found = _MEASURES[measure](one.publish(number), split, scheme)
+            rows.append((n, number + 1, size, found))
     progress("plan", whole, whole)
-    return pl.DataFrame(rows, ["declared", "publication", "ratings", "rmse"], orient="row")
+    return pl.DataFrame(rows, ["declared", "publication", "ratings", measure], orient="row")
+
+
+def _error(model: FactorModel, split: Split, _: Chorus) -> float:
+    return rmse(model.predict_ratings(split.test, clip=True), split.test.rating)
+
+
+def _lists(model: FactorModel, split: Split, scheme: Chorus) -> float:
+    few = split._replace(test=split.test.subset(split.test.user < MOST_LISTS))
+    return judge_lists(model, few, scheme.items)[LISTS]
+
+
+_MEASURES = {ERROR: _error, LISTS: _lists}
 
 
 def advised(table: pl.DataFrame) -> int:
-    """The n to declare: the least error on average over the publications that were looked at.
+    """The n to declare: the least error on average over the publications that were looked at, or
+    of events the best lists.
 
     >>> table = pl.DataFrame({"declared": [1, 12], "publication": [1, 1], "rmse": [0.9, 0.91]})
     >>> advised(table)
     1
     """
-    means = table.group_by("declared").agg(pl.col("rmse").mean()).sort("declared")
-    errors = means["rmse"].to_numpy()
+    cost = -pl.col(LISTS) if LISTS in table.columns else pl.col(ERROR)
+    means = table.group_by("declared").agg(cost.mean().alias("cost")).sort("declared")
+    errors = means["cost"].to_numpy()
     return int(means["declared"][int(np.argmax(errors <= errors.min() + AS_GOOD))])
 
 

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 FIELD = {
+    "noisy-biases": "discreet.field.biases_alone:NoisyBiases",
     "dpals": "discreet.field.dpals:DPALS",
     "am-ssp": "discreet.field.am_ssp:AMSSP",
     "implicit-als": "discreet.field.implicit:ImplicitALS",

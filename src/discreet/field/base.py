@@ -97,6 +97,10 @@ class FieldScheme(Parameters, ABC):
         """What is proven of it."""
         return gaussian_theorem(self.about.name.lower().replace(" ", "-"), self.protected)
 
+    def variant(self) -> str:
+        """In which of its ways it runs, as certificates and audits name it."""
+        return "biases removed first" if getattr(self, "biases", False) else "as published"
+
     @property
     def protected(self) -> str:
         """The unit of its promise."""
@@ -121,7 +125,7 @@ class FieldScheme(Parameters, ABC):
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "items"}
         shown = {n: v for n, v in given.items() if isinstance(v, str | int | float)}
         usual: dict[str, Any] = {
-            "variant": "as published" if not given.get("biases", False) else "biases removed first",
+            "variant": self.variant(),
             "unit": self.protected,
             "neighbours": Neighbours.ADD_REMOVE,
             "delta": self.delta,

@@ -17,12 +17,22 @@ from discreet.kernels.sorting import read_only
 _WHOLE = 600
 """Of so many items all directions are found; of more, the leading ones, step by step."""
 _POWER_STEPS = 14
+_FEWEST = 2
+"""Items, below which there is no covariance."""
 
 
-def most_rated(counts: Array, top: int) -> NDArray[np.int64]:
-    """The place of every item among the `top` of the largest noisy counts, -1 for the others."""
+def most_rated(counts: Array, top: int, above: float = 0.0) -> NDArray[np.int64]:
+    """The place of every item that has a covariance, -1 for the others.
+
+    These are the `top` largest noisy counts, as far as they are `above` so much: what is hidden by
+    the noise on a covariance adds noise to its directions, and no signal. Two are kept always, and
+    with nothing to be above, all.
+    """
     place = np.full(len(counts), -1, dtype=np.int64)
-    chosen = np.sort(np.argsort(-counts, kind="stable")[: min(top, len(counts))])
+    order = np.argsort(-counts, kind="stable")[: min(top, len(counts))]
+    enough = int((counts[order] > above).sum()) if above > 0 else len(order)
+    enough = max(enough, min(_FEWEST, len(order)))
+    chosen = np.sort(order[:enough])
     place[chosen] = np.arange(len(chosen))
     return place
 

@@ -37,8 +37,9 @@ from discreet.schemes.voting_scheme import Known, release_effects
 
 MEAN_SHARE = 0.01
 """Of the budget, for the mean where biases are not removed first."""
-AUDITED = {"delta": 0.1, "factors": 1, "rounds": 1, "user_ridge": 1e-3, "matrix_share": 0.5}
-"""With hardly a ridge people's vectors are as long as they may be."""
+AUDITED = {"delta": 0.1, "factors": 2, "rounds": 1, "user_ridge": 1e-3, "matrix_share": 0.5}
+"""With two factors and hardly a ridge people's vectors are as long as they may be."""
+SAMPLED = AUDITED | {"kept": 2}
 
 
 class First(NamedTuple):
@@ -62,7 +63,12 @@ class DPALS(FieldScheme):
         promise="(epsilon, delta) for whole persons, from noisy sufficient statistics",
         units=("person",),
         personal=False,
-        audited=(AUDITED, AUDITED | {"biases": True}),
+        audited=(
+            AUDITED,
+            AUDITED | {"biases": True},
+            SAMPLED | {"sampling": "uniform"},
+            SAMPLED | {"sampling": "tail"},
+        ),
     )
     sampling: str = "adaptive"
     """"uniform", "tail" or "adaptive": see weights.py."""
@@ -125,6 +131,11 @@ class DPALS(FieldScheme):
         if self.sampling != "uniform":
             counts = noisy_counts(data, budget, self.first_share)
         return First(centred(data, mean), mean, counts)
+
+    def variant(self) -> str:
+        """Which ratings count, where that is not by adaptive weights."""
+        usual = super().variant()
+        return usual if self.sampling == "adaptive" else f"{usual}, {self.sampling} sampling"
 
     def start(self, public: Array | None, count: int, run: Run) -> Floats:
         """Item vectors before anything was read: random."""

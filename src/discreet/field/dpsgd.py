@@ -35,7 +35,9 @@ from discreet.privacy.theorems import Theorem
 from discreet.schemes.base import About, Run
 from discreet.schemes.model import FactorModel
 
-_AUDITED = {"delta": 0.1, "factors": 2, "steps": 2}
+UNITS = ("person", "rating")
+_AUDITED = {"delta": 0.1, "factors": 2, "steps": 2, "clip": 0.02}
+"""Gradients are as long as they may be."""
 
 
 class Noise(NamedTuple):
@@ -57,9 +59,11 @@ class DPSGD(FieldScheme):
     about: ClassVar[About] = About(
         name="DP-SGD",
         promise="(epsilon, delta) for whole persons or single ratings, from noisy gradients",
-        units=("person", "rating"),
+        units=UNITS,
         personal=False,
-        audited=(_AUDITED, _AUDITED | {"unit": "rating"}),
+        audited=tuple(
+            _AUDITED | {"unit": unit, "rate": rate} for unit in UNITS for rate in (1.0, 0.5)
+        ),
     )
     unit: str = "person"
     biases: bool = True
@@ -99,6 +103,11 @@ class DPSGD(FieldScheme):
         """Samples must be nobody's to predict."""
         coins = "Who is in the sample of a step, nobody can predict."
         return gaussian_theorem("dp-sgd", self.protected, *([coins] if self.rate < 1 else []))
+
+    def variant(self) -> str:
+        """Whether steps see everybody."""
+        usual = super().variant()
+        return usual if self.rate >= 1 else f"{usual}, samples of {self.rate:g}"
 
     def _start(self, count: int, run: Run) -> Floats:
         V = run.randomness.training.standard_normal((count, self.factors))

@@ -7,9 +7,10 @@ leading vector v_t is released; everybody's prediction then moves along it, by
 (k/T) A_i v_t / lambda.
 
 What the paper leaves open, and what is done here: ratings are taken from everybody's own mean, as
-in its experiments; the items with a covariance are those of the largest noisy counts (the paper
-takes the 400 most rated ones for public). With `corrective` everybody's coefficients are solved
-anew after each round, from their own ratings, instead of moved: more accurate, and free.
+in its experiments; the items with a covariance are those whose noisy counts stand out from its
+noise (the paper takes the 400 most rated ones for public). With `corrective` everybody's
+coefficients are solved anew after each round, from their own ratings, instead of moved: more
+accurate, and free.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ from discreet.schemes.base import About, Run
 from discreet.schemes.catalogue import public_items
 from discreet.schemes.model import FactorModel
 
+_AUDITED = {"delta": 0.1, "rounds": 1, "length": 1.0, "least": 0.0}
+"""Residuals of everybody are as long as they may be."""
+
 
 @dataclass(frozen=True, eq=False)
 class MovedModel(FactorModel):
@@ -63,10 +67,14 @@ class FrankWolfe(FieldScheme):
         promise="(epsilon, delta) for whole persons, from noisy covariances of residuals",
         units=("person",),
         personal=False,
-        audited=({"delta": 0.1, "rounds": 1},),
+        audited=(_AUDITED, _AUDITED | {"rounds": 2, "corrective": True}),
     )
     rounds: int = 4
-    top: int = 400
+    top: int = 4000
+    """Items that have a covariance, at most."""
+    least: float = 5.0
+    """What an item's noisy count must be for that, in deviations of a covariance's noise for L=1:
+    counts and products are both those of people as long as one."""
     count_share: float = 0.1
     length: float = 8.0
     """L: residuals of a person are scaled down to it, in quarters of the scale."""
@@ -83,9 +91,10 @@ class FrankWolfe(FieldScheme):
         y = self._centred(data)
         sums = np.bincount(data.item, weights=person_weights(data), minlength=len(data.items))
         counts = budget.release(sums, sensitivity=1.0, share=self.count_share, what="counts")
-        place = most_rated(counts, self.top)
+        share = (1 - self.count_share) / self.rounds
+        place = most_rated(counts, self.top, self.least * budget.deviation(1.0, share))
         V = np.zeros((len(data.items), 0))
-        moved, share = np.zeros((len(data.users), 0)), (1 - self.count_share) / self.rounds
+        moved = np.zeros((len(data.users), 0))
         for k in range(self.rounds):
             run.progress("Frank-Wolfe", k, self.rounds)
             left = y - np.einsum("nk,nk->n", moved[data.user], V[data.item])
@@ -99,6 +108,10 @@ class FrankWolfe(FieldScheme):
                 moved = np.column_stack([moved * (1 - 1 / self.rounds), step * along])
         run.progress("Frank-Wolfe", self.rounds, self.rounds)
         return self._served(data, V, moved, certificate, run)
+
+    def variant(self) -> str:
+        """Whether coefficients are moved or solved anew."""
+        return "corrective" if self.corrective else super().variant()
 
     def _centred(self, data: Ratings) -> Floats:
         quarter = data.scale.span / 4

@@ -43,7 +43,14 @@ class Jorgensen(Parameters):
         name="Jorgensen sampling",
         promise="(epsilon, delta) for every rating at its own level, by sampling",
         units=("rating",),
-        audited=({"delta": 0.1, "parameters": (("factors", 2),)},),
+        audited=(
+            {"delta": 0.1, "parameters": (("factors", 2), ("least", 0.0), ("width", 0.5))},
+            {
+                "delta": 0.1,
+                "inner": "dp-sgd",
+                "parameters": (("clip", 0.02), ("factors", 2), ("steps", 2)),
+            },
+        ),
     )
     items: Items | None = None
     delta: float = 1e-5

@@ -8,8 +8,8 @@ What the paper leaves open, and what is done here: it weighs people so that one 
 matrix little, but the bound for the person's own centring is left to the reader. Here a person adds
 x x'/|x|^2, of length 1, with the person as unit. With the rating as unit nobody is centred, and a
 person adds a a'/sqrt(2 |a|^2 + 1): one rating moves that by at most 1 (docs/proofs/chorus.md, with
-the items themselves as directions). The 400 to 4,000 items of the largest noisy counts have a
-covariance, others an effect alone.
+the items themselves as directions). Items have a covariance if their noisy counts stand out from
+its noise, at most 4,000 of them, the most that the paper tries; others have an effect alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ from discreet.schemes.base import About, Run
 from discreet.schemes.model import FactorModel
 from discreet.schemes.standardise import weighted_mean
 
-_AUDITED = {"delta": 0.1, "factors": 2}
+_AUDITED = {"delta": 0.1, "factors": 2, "least": 0.0, "width": 0.5}
+"""All items have a covariance, and residuals are as long as they may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +54,10 @@ class McSherryMironov(FieldScheme):
     )
     unit: str = "person"
     factors: int = 10
-    top: int = 1000
-    """Items that have a covariance: those of the largest noisy counts."""
+    top: int = 4000
+    """Items that have a covariance, at most: those of the largest noisy counts."""
+    least: float = 500.0
+    """What an item's noisy count must be for that, in deviations of the covariance's noise."""
     first_share: float = 0.3
     """Of the budget, for the votes."""
     width: float = 1.0
@@ -73,11 +76,11 @@ class McSherryMironov(FieldScheme):
         known = noisy_biases(data, self.items, self.protected, budget, self.first_share, run)
         left = own_residuals(data, known, own_level=person)
         x = np.clip(left / self.width, -1.0, 1.0)
-        place = most_rated(known.effects.counts, self.top)
+        share = 1 - self.first_share
+        least = self.least * budget.deviation(1.0, share)
+        place = most_rated(known.effects.counts, self.top, least)
         scale = voices(own_squares(data, x, place), person=person)
-        C = noisy_covariance(
-            covariance(data, x, scale, place), 1.0, budget, 1 - self.first_share, "covariance"
-        )
+        C = noisy_covariance(covariance(data, x, scale, place), 1.0, budget, share, "covariance")
         V = self.vectors(C, known.effects.counts, place, run)
         release = release_directions(data, self.items, known, V, self.fold_ridge, certificate)
         return FactorModel(release, data, compute=run.compute)

@@ -1,4 +1,4 @@
-"""One's own mean: what can be predicted without anybody else's ratings, and so costs nothing."""
+"""One's own mean, drawn towards the mean of all: but for that number one's own ratings do."""
 
 from __future__ import annotations
 
