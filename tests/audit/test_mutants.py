@@ -23,7 +23,7 @@ from discreet.schemes.chorus.rounds import prepare_rounds
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.chorus.values import Liking, choosing
 from discreet.schemes.tally import Tally
-from tests.schemes import test_tally
+from tests.schemes import test_margins_of_noise, test_tally
 
 HEARD = [m for m in MUTANTS if m.caught_by is None]
 CLOSE = {
@@ -148,6 +148,14 @@ def test_the_rounds_noise_leaves_room_for_cut_off_products() -> None:
     rounds_leave_room_for_cut_off_products()
     with patched(broken_rounds.no_margin()), pytest.raises(AssertionError):
         rounds_leave_room_for_cut_off_products()
+
+
+def test_a_choice_that_is_cut_off_in_one_part_fails_the_test_that_the_audit_names() -> None:
+    named = (
+        test_margins_of_noise.test_another_rating_moves_a_choice_by_its_share_of_what_ratings_add
+    )
+    with patched(broken_rounds.one_part()), pytest.raises(AssertionError):
+        named(1.0)
 
 
 def test_weights_that_are_rounded_up_fail_the_test_that_the_audit_names() -> None:

@@ -6,11 +6,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.audit import chorus, events, fits, over_time, paper, replays, suite, tally
+from discreet.audit import (
+    chorus,
+    events,
+    fits,
+    over_time,
+    paper,
+    replays,
+    suite,
+    tally,
+)
 from discreet.audit.game import Game, play_game
-from discreet.audit.heard import CopiedRuns
+from discreet.audit.heard import CopiedRuns, ReplayedRuns
 from discreet.audit.neighbours import as_events, four_people
 from discreet.audit.setting import PrintedLoss, Setting, paper_setting, two_gaussians
+from discreet.audit.transcript import CERTAIN, listen, log_ratio
 from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError
 from discreet.privacy.accounting import gaussian_epsilon, gaussian_mu
@@ -18,6 +28,7 @@ from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.publish import publish
 from discreet.readers.club import Club
+from discreet.release.release import Release
 from discreet.schemes.bias import Bias
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.pmf.dp import DPPMF
@@ -31,7 +42,9 @@ PROVEN = [
         *paper.games(), *tally.games(), *tally.games(unit="person"), tally.replaced_game(1.0),
         tally.searched_game(), *events.every_game(), *chorus.games(),
         *chorus.games(unit="person"), chorus.shared_game(),
-        chorus.replaced_game(1.0, 0.1), chorus.published_game(), *chorus.choice_games(),
+        chorus.replaced_game(1.0, 0.1), chorus.published_game(),
+        chorus.published_game(purpose="both"),
+        chorus.published_game(purpose="lists", events=True), *chorus.choice_games(),
         *over_time.games()[:3],
         *replays.games(),
     )
@@ -54,6 +67,32 @@ def test_what_is_proven_is_not_refuted(game: Game) -> None:
 def test_what_a_database_publishes_is_not_refuted(delta: float) -> None:
     pytest.importorskip("sqlalchemy", reason="games through the database need the extra serve")
     assert not play_game(over_time.database_game(delta), 300, 1e-6).refuted
+
+
+def test_rounds_through_a_database_are_replayed() -> None:
+    """Rounds pay every other time; whatever leaks past their noise is certain to be heard."""
+    pytest.importorskip("sqlalchemy", reason="games through the database need the extra serve")
+    game = replays.database_events_game()
+    assert game.case in {found.case for found in suite.every_game(thorough=True)}
+    runs = game.play
+    assert isinstance(runs, ReplayedRuns)
+    table, other = (runs.pair.side(side) for side in (True, False))
+    laws = set()
+    for _ in range(40):  # that none of these has rounds happens once in 10^12
+        heard, releases = listen(runs.produce, table)
+        laws = {draw.law for draw in heard}
+        if "add_gaussian" in laws:
+            break
+    assert laws == {"add_laplace", "add_gaussian"}
+    ratio, moved = log_ratio(runs.produce, heard, releases, table, other)
+    assert 0 < abs(ratio) < 20
+    assert len(moved) == len(heard)
+    assert log_ratio(runs.produce, heard, releases, table, table)[0] == 0
+
+    def told(table: Ratings) -> list[Release]:
+        return [replace(release, mean=len(table) / 1e6) for release in runs.produce(table)]
+
+    assert replace(runs, produce=told)(True, 1, 0)[0, 0] == CERTAIN
 
 
 @pytest.mark.parametrize("variant", ["printed", "stated"])

@@ -13,7 +13,7 @@ from discreet.arrays import Array
 from discreet.audit.breaking import Change, instead
 from discreet.kernels.compute import Rows
 from discreet.kernels.sums import OnCPU
-from discreet.privacy.fixedpoint import SUM_GRID
+from discreet.privacy.fixedpoint import GRID, SUM_GRID
 from discreet.privacy.lifetime import Costs, Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.purses import Division
@@ -21,6 +21,7 @@ from discreet.schemes.chorus import rounds, values, weighing
 from discreet.schemes.chorus.budget import PersonBudget, PurseBudget, RatingBudget
 from discreet.schemes.chorus.plan import Plan
 from discreet.schemes.chorus.rounds import NoisyRounds
+from discreet.schemes.chorus.values import Choosing
 
 
 def _vectors_of(length: Callable[[Array, Array], Array]) -> list[Change]:
@@ -66,6 +67,18 @@ def quiet_person() -> list[Change]:
     """The noise on a person's counts and tallies times 0.8, and the rounds' too."""
     tallies = instead(PersonBudget, "scale", lambda own: lambda self, share: 0.8 * own(self, share))
     return tallies + quiet_rounds()
+
+
+def one_part() -> list[Change]:
+    """A choice is cut off as one number: another rating may move it by a step more."""
+
+    def on_grid(self: Choosing, rating: Array, item: Array, weights: Array) -> Array:
+        del item
+        share = np.clip((rating - self.scale.lo) / self.scale.span, 0.0, 1.0)
+        x = self.least + (self.clip - self.least) * share
+        return np.asarray(np.trunc(x * weights * GRID))
+
+    return [(Choosing, "on_grid", on_grid)]
 
 
 def undoubled() -> list[Change]:

@@ -39,6 +39,8 @@ AT_ONCE = 5_000
 """Copies side by side: their arrays stay small."""
 PLACES = {"below": (0.25, 1), "at": (1.0, 2), "above": (2.0, 3)}
 """Levels as shares of t, and with how many factors each is played."""
+_HEARD = {"ratings": "", "lists": ", choices", "both": ", liking and choices"}
+"""What rounds are about, in the words of a case."""
 LITTLE = 0.03
 """The tallies' share where the rounds are under attack: pure and Gaussian parts add up loosely."""
 
@@ -133,7 +135,8 @@ class ChorusRuns:
         budget.tallies(self.plan.tallies)
         flat = np.full(len(table.items), table.scale.middle)
         liking, choices = Liking(flat, table.scale.span / 4), choosing(table)
-        fed = np.trunc(np.tile(self.person.z, (len(table.items) // len(self.person.z), 1)) * GRID)
+        z = np.tile(self.person.z, (len(table.items) // len(self.person.z), 1))
+        fed = np.trunc(z * GRID).astype(np.int32)
         for values, part in (
             (liking, self.plan.liking_part),
             (choices, self.plan.choosing_part),
@@ -213,8 +216,7 @@ def placed_game(
     scheme = Chorus(delta=delta, rounds=3, threshold=t, unit=unit, purpose=purpose)
     runs = searched(scheme, plan_of(scheme, d), share * t, events=events)
     what = "person" if unit == "person" else "event" if events else "record"
-    told = {"ratings": "", "lists": ", choices", "both": ", liking and choices"}
-    return chorus_game(f"{what} {place} t, d = {d}{told[purpose]}", runs, share * t)
+    return chorus_game(f"{what} {place} t, d = {d}{_HEARD[purpose]}", runs, share * t)
 
 
 def games(
@@ -278,7 +280,9 @@ def published_game(
     plan = plan_of(scheme, 1)
     runs = searched(scheme, plan, t, times=times, steps=15, events=events)
     paid = f", {n} of them paid for" if n < times else ""
-    return chorus_game(f"record at t, rounds of {times} publications{paid}", runs, t)
+    what = "event" if events else "record"
+    case = f"{what} at t, rounds of {times} publications{_HEARD[purpose]}{paid}"
+    return chorus_game(case, runs, t)
 
 
 def years_game() -> Game:

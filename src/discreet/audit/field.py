@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from discreet.arrays import Array, Floats
 from discreet.audit.fits import ALONE, FitRuns, released
@@ -21,6 +22,7 @@ from discreet.data.ratings import Ratings
 from discreet.field import FIELD, find_field
 from discreet.field.base import FieldScheme
 from discreet.field.budget import GaussianBudget
+from discreet.field.friedman import Friedman, perturbed
 from discreet.privacy.noise import Randomness
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
@@ -75,6 +77,21 @@ class Transcripts:
         return np.concatenate([part.ravel() for part in budget.heard])
 
 
+@dataclass(frozen=True)
+class NoisyRatings:
+    """Outcomes are Friedman's perturbed ratings themselves: all that follows reads these alone."""
+
+    pair: Pair
+    level: float
+
+    def __call__(self, with_record: bool, runs: int, seed: int) -> Array:
+        """So many perturbations of one side, with noise from the system."""
+        del seed
+        table = self.pair.side(with_record)
+        drawn = (perturbed(table, self.level, Randomness(None)).rating for _ in range(runs))
+        return np.stack([np.asarray(rating, dtype=np.float64) for rating in drawn])
+
+
 def seen(model: FactorModel, pair: Pair) -> Array:
     """What is released of all items: factors up to a rotation, effects, votes."""
     V = np.asarray(model.release.item_factors, dtype=np.float64)
@@ -96,7 +113,9 @@ def games_of(name: str, parameters: Mapping[str, Any], t: float = 1.0) -> Iterat
     """One scheme with these parameters: its own claim, on the pair that it is about."""
     kind = find_field(name)
     pair = four_people(t)
-    items = Items.from_frame(pair.table.items.values.to_frame("item"))
+    items = Items.from_frame(
+        pl.DataFrame({"item": pair.table.items.values, "year": [1960, 1990, 2020]})
+    )
     scheme = kind(items=items, **parameters)
     spec = PrivacySpec.uniform(t)
     promised = scheme.fit(pair.table, spec, compute=ALONE).release.certificate
@@ -109,6 +128,8 @@ def games_of(name: str, parameters: Mapping[str, Any], t: float = 1.0) -> Iterat
         play: Any = FitRuns(scheme, found, spec, seen)
         if promised.delta and isinstance(scheme, FieldScheme):
             play = Transcripts(scheme, found, t)
+        elif isinstance(scheme, Friedman) and promised.neighbours == Neighbours.REPLACE:
+            play = NoisyRatings(found, t)
         yield Game(
             promised.scheme,
             promised.variant,

@@ -147,6 +147,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "missing rho", broken_rounds.no_margin, _ROUNDS, caught_by="tests/audit/test_mutants.py"
     ),
     Mutant(
+        "REPLACE's choices cut off in one part",
+        broken_rounds.one_part,
+        partial(chorus.replaced_game, 1.0, 0.1, "lists"),
+        caught_by="tests/schemes/test_margins_of_noise.py",
+    ),
+    Mutant(
         "weights rounded up",
         broken_votes.rounded_up,
         partial(_counted, 0),

@@ -10,8 +10,8 @@ import numpy as np
 from discreet.audit.fits import ALONE
 from discreet.audit.game import Game
 from discreet.audit.heard import CopiedRuns, ReplayedRuns, first_column
-from discreet.audit.neighbours import Pair, four_people, numbered, without_record
-from discreet.audit.routes import ThroughBatches, ThroughFit, ThroughStream
+from discreet.audit.neighbours import Pair, events, four_people, numbered, without_record
+from discreet.audit.routes import ThroughBatches, ThroughDatabase, ThroughFit, ThroughStream
 from discreet.privacy.accounting import gaussian_weights
 from discreet.privacy.purses import Division
 from discreet.privacy.spec import PrivacySpec
@@ -26,8 +26,12 @@ ACTIVE = 100
 """People, each of whom rated so much that rounds now pay, now do not, by what noise says."""
 SHARE = 0.25
 """Of the fits: each of these runs is two."""
+CHOOSERS, CHOSEN = 100, 2
+"""People, each of whom chose the same items: their noisy counts now pay for rounds, now do not."""
 SMALL, FEW = 0.25, 0.125
 """A level that few runs can refute, where each takes long."""
+FEWEST = 0.02
+"""Where each takes longest: a hundred of a thorough audit."""
 OUTSIDE = 5
 """Items of which the last is not in the catalogue."""
 
@@ -83,6 +87,12 @@ def just_active(division: Division) -> Pair:
     return Pair(table, last)
 
 
+def just_chosen(level: float = 1.0) -> Pair:
+    """People who chose the same items; one of their choices is there or not."""
+    users, items = np.repeat(np.arange(CHOOSERS), CHOSEN), np.tile(np.arange(CHOSEN), CHOOSERS)
+    return events(without_record(numbered(users, items, np.ones(len(users)), level), 0))
+
+
 def low_outside(t: float, low: float) -> Pair:
     """Somebody whose only low level is on an item outside the catalogue is there or not."""
     users = [0] * OUTSIDE + [1]
@@ -102,6 +112,28 @@ def chorus_game() -> Game:
     scheme = Chorus(delta=0.1, factors=2, rounds=2)
     runs = ReplayedRuns(ThroughFit(scheme, compute=ALONE), four_people())
     return _replayed("Chorus", "unit rating", "record at t, d = 2", (1.0, 0.1), runs)
+
+
+def events_game() -> Game:
+    """The same of events: who chose what is all there is to hear."""
+    scheme = Chorus(delta=0.1, factors=2, rounds=2)
+    runs = ReplayedRuns(ThroughFit(scheme, compute=ALONE), events(four_people()))
+    return _replayed("Chorus", "events", "event at t, d = 2", (1.0, 0.1), runs)
+
+
+def auto_events_game() -> Game:
+    """Events of which noisy counts decide how many directions there are, and whether any."""
+    runs = ReplayedRuns(ThroughFit(Chorus(delta=0.1, rounds=2), compute=ALONE), just_chosen())
+    return _replayed("Chorus", "events", "event at t, factors auto", (1.0, 0.1), runs)
+
+
+def database_events_game() -> Game:
+    """The same from a database, as the service's publisher makes it: minutes."""
+    runs = ReplayedRuns(ThroughDatabase(1, 1.0, 0.1), just_chosen())
+    found = _replayed(
+        "Chorus", "events, from a database", "event at t, factors auto", (1.0, 0.1), runs
+    )
+    return replace(found, share=FEWEST)
 
 
 def auto_game() -> Game:
@@ -132,6 +164,13 @@ def stream_chorus_game() -> Game:
     scheme = Chorus(delta=0.1, factors=1, rounds=1, threshold=SMALL)
     runs = ReplayedRuns(ThroughStream(scheme, ALONE), four_people(SMALL))
     return _few(_replayed("Chorus", "streamed", "record at t", (SMALL, 0.1), runs))
+
+
+def stream_events_game() -> Game:
+    """Directions of choice through the engine for tables on disk."""
+    scheme = Chorus(delta=0.1, factors=1, rounds=1, threshold=SMALL)
+    runs = ReplayedRuns(ThroughStream(scheme, ALONE), events(four_people(SMALL)))
+    return _few(_replayed("Chorus", "events, streamed", "event at t", (SMALL, 0.1), runs))
 
 
 def stream_tally_game() -> Game:
@@ -168,11 +207,14 @@ def games() -> list[Game]:
     return [
         tally_game(),
         chorus_game(),
+        events_game(),
         auto_game(),
+        auto_events_game(),
         published_game(),
         asked_game(),
         stream_tally_game(),
         stream_chorus_game(),
+        stream_events_game(),
         outside_game(),
         outside_game("Chorus"),
     ]

@@ -164,10 +164,19 @@ class ThroughDatabase:
                     entry, _ = publish_from(database, declared)
                     with database.reading() as connection:
                         content = ledger.files(connection, entry.number)
-                    releases.append(Release.from_files(content))
+                    releases.append(_unnamed(Release.from_files(content)))
                 return releases
             finally:
                 database.close()
+
+
+def _unnamed(release: Release) -> Release:
+    """Without its database's own name, which is random and says nothing of any table."""
+    certificate = release.certificate
+    history = certificate.provenance.history
+    assert history is not None
+    provenance = replace(certificate.provenance, history=replace(history, generation=""))
+    return replace(release, certificate=replace(certificate, provenance=provenance))
 
 
 def database_missing() -> str | None:

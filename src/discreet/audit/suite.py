@@ -9,6 +9,7 @@ from discreet.audit import chorus, events, fits, over_time, paper, replays, tall
 from discreet.audit.game import Finding, Game, play_game
 from discreet.audit.mutants import MUTANTS, mutant_games
 from discreet.audit.neighbours import four_people
+from discreet.audit.routes import database_missing
 from discreet.data.ratings import Ratings
 from discreet.errors import ParameterError, require_count
 from discreet.privacy.certificate import Certificate
@@ -30,7 +31,8 @@ FITS, THOROUGH_FITS = 400, 5_000
 def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[Game]:
     """All schemes and variants by all routes, and some broken on purpose.
 
-    A canary is placed into `data` if it is given. Thorough also searches for worse tables.
+    A canary is placed into `data` if it is given. Thorough also searches for worse tables, and
+    replays rounds through a database.
     """
     games = [
         *paper.games(),
@@ -44,6 +46,8 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
         chorus.shared_game(),
         chorus.replaced_game(1.0, 0.1),
         chorus.published_game(),
+        chorus.published_game(purpose="both"),
+        chorus.published_game(purpose="lists", events=True),
         chorus.years_game(),
         *chorus.choice_games(),
         *over_time.games(),
@@ -54,6 +58,8 @@ def every_game(*, thorough: bool = False, data: Ratings | None = None) -> list[G
     if data is not None:
         games.append(fits.canary_game(data))
     if thorough:
+        if database_missing() is None:
+            games.append(replays.database_events_game())
         worst = paper.search(paper.PaperRuns("stated", four_people(), 1.0))
         games.append(paper.paper_game("DP-PMF", worst, "worst of 40 random tables"))
     return games
