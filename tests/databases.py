@@ -16,6 +16,7 @@ import polars as pl
 import psycopg
 import pytest
 
+from discreet.data.events import read_table
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
 from discreet.database.connection import Database
@@ -109,9 +110,12 @@ def films(count: int = 30) -> Items:
     )
 
 
-def filled(database: Database, ratings: Ratings, **wanted: Any) -> Declaration:
-    """Declare, add 30 films, and these ratings."""
+def filled(database: Database, ratings: Ratings, *, count: int = 30, **wanted: Any) -> Declaration:
+    """Declare, add so many films, and these ratings; of events, that they were rated."""
     declared = establish(database, wanted)
-    add_items(database, films())
+    add_items(database, films(count))
+    if declared.rules is not None:
+        pairs = ratings.to_frame().select("user", "item", weight=pl.col("rating"))
+        ratings = read_table(pairs, rules=declared.rules)
     add_ratings(database, declared, ratings)
     return declared

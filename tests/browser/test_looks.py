@@ -1,103 +1,36 @@
 """Every page as a designer and a screen reader see it: axe-core, phone, desk, light, dark."""
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
+from discreet.data.items import Items
+from discreet.data.ratings import Ratings
+from discreet.database import people, tastes
+from discreet.database.connection import Database
+from discreet.database.people import Role
+from discreet.operate.imports import add_items
 from discreet.service.shelves import EACH
+from tests.browser.looking import check, check_here, click, look, sign_in, weighed
 from tests.browser.test_service import club as club
-from tests.browser.test_service import no_errors, sign_in, until, wait
+from tests.databases import filled
+from tests.processes import serving
 
-AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-PEOPLE = ["/home", "/browse", "/mine", "ITEM", "RATED", "/privacy"]
-VISITORS, OPERATORS = ["/", "/signin", "/model", "/proof", "/api"], ["/operator"]
-LOOKS = [(390, "light"), (1280, "dark")]
-if os.environ.get("DISCREET_THOROUGH"):
-    LOOKS = [(width, theme) for width in (390, 768, 1280) for theme in ("light", "dark")]
+PEOPLE = ["/home", "/browse", "/mine", "/mine/hidden", "ITEM", "RATED", "/privacy", "/level"]
+VISITORS = ["/", "/signin", "/model", "/proof", "/api"]
+OPERATORS = ["/operator", "/operator/catalogue", "/operator/declaration"]
 FIRST_VIEW = 150_000
 """Bytes of the first view without covers."""
 SHELVES, LONG_TITLE = 7, 60
 """Begin, for you, because, many, gems, and two of genres; letters of a title that is cut off."""
-SHIFT = 0.02
-"""Of the page; below 0.1 counts as good, and ours has nothing that moves."""
-
-
-@contextmanager
-def look(browser: Any, width: int, theme: str) -> Iterator[None]:
-    screen = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 600}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    features = [{"name": "prefers-color-scheme", "value": theme}]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    try:
-        yield
-    finally:
-        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-
-
-def violations(browser: Any) -> list[str]:
-    """What axe-core finds, tap targets and best practices included."""
-    if not AXE.exists():
-        pytest.skip("no axe-core here: npm install --prefix tests/browser")
-    browser.execute_script(AXE.read_text())
-    found = browser.execute_async_script(
-        """
-        const done = arguments[0];
-        axe.run({ rules: { "target-size": { enabled: true } } }).then((r) => done(r.violations));
-        """
-    )
-    return [f"{v['id']}: {v['nodes'][0]['html'][:150]} {v['nodes'][0]['any'][:1]}" for v in found]
-
-
-def shifted(browser: Any) -> float:
-    script = """
-        const done = arguments[0];
-        let sum = 0;
-        new PerformanceObserver((list) => {
-          for (const e of list.getEntries()) if (!e.hadRecentInput) sum += e.value;
-        }).observe({ type: "layout-shift", buffered: true });
-        setTimeout(() => done(sum), 100);
-    """
-    return float(browser.execute_async_script(script))
-
-
-def sound(browser: Any, address: str, what: tuple[str, int, str]) -> None:
-    """What holds for every page, however one came to it."""
-    wide = "return document.documentElement.scrollWidth - innerWidth"
-    assert browser.execute_script(wide) <= 0, what
-    assert violations(browser) == [], what
-    asked = "return performance.getEntriesByType('resource').map(e => new URL(e.name).origin)"
-    assert set(browser.execute_script(asked)) <= {address}
-    assert len(browser.find_elements("tag name", "h1")) == 1
-    assert browser.find_element("tag name", "html").get_attribute("lang") == "en"
-
-
-def check(browser: Any, address: str, path: str) -> None:
-    """A page that has an address."""
-    for width, theme in LOOKS:
-        with look(browser, width, theme):
-            browser.get(address + path)
-            sound(browser, address, (path, width, theme))
-            assert shifted(browser) <= SHIFT, (path, width)
-    no_errors(browser)
-
-
-def check_here(browser: Any, address: str, name: str) -> None:
-    """A page that follows from what was done, and cannot be asked for again."""
-    for width, theme in LOOKS:
-        with look(browser, width, theme):
-            sound(browser, address, (name, width, theme))
-    no_errors(browser)
-
-
-def click(browser: Any, selector: str, then: str) -> None:
-    """On a button, wherever it is on the page; then wait."""
-    browser.execute_script("document.querySelector(arguments[0]).click()", selector)
-    wait(browser, f"return Boolean({then})")
+ODD = [
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+    "Dr. Strangeways, or: How I Learned to Stop Reading Subtitles and Love a Long Title",
+]
+"""Titles that do not fit."""
 
 
 @pytest.mark.parametrize("who", ["u1", "operator", None])
@@ -131,10 +64,13 @@ def test_pages_that_follow_from_what_one_does_are_sound(browser: Any, club: Any)
     browser.get(address)
     click(browser, "form[action='/join'] button", "document.getElementById('token')")
     check_here(browser, address, "a token")
+    assert browser.find_elements("css selector", "header nav") == []  # a level is chosen first
+    check(browser, address, "/level")
     click(browser, "form[action='/level'] button", "location.pathname == '/home'")
     check_here(browser, address, "a newcomer's home")
     browser.get(address + "/mine")
     check_here(browser, address, "nothing rated")
+    assert browser.find_elements("css selector", "form.search") == []  # there is nothing to find
     browser.get(address + "/privacy")
     check_here(browser, address, "nothing has left")
     browser.execute_script("document.querySelector('[name=confirm]').checked = true")
@@ -152,14 +88,84 @@ def test_what_an_operator_comes_to_is_sound(browser: Any, club: Any, tmp_path: P
     browser.get(address + "/operator?preview=true")
     check_here(browser, address, "a preview")
     table = tmp_path / "new.csv"
-    table.write_text("item,title,year,genres\n900,Another,1990,Drama|War\n")
+    table.write_text("item,title,year,genres,score\n900,Another,1990,Drama|War,7\n")
     browser.find_element("css selector", "form[action$=items] [type=file]").send_keys(str(table))
     click(browser, "form[action$=items] button", "document.querySelector('.mapping')")
     assert "As it would be imported" in browser.find_element("tag name", "main").text
     check_here(browser, address, "what was understood")
+    table.write_text("who,item,stars\nann,900,4\n")
+    browser.get(address + "/operator")
+    browser.find_element("css selector", "form[action$=ratings] [type=file]").send_keys(str(table))
+    click(browser, "form[action$=ratings] button", "document.querySelector('.mapping .filters')")
+    assert "Choose the column that holds: user" in browser.find_element("tag name", "main").text
+    check_here(browser, address, "what was not understood")
+    browser.get(address + "/operator/catalogue")
+    browser.find_element("id", "words").send_keys("film 2")
+    click(browser, "form[role=search] button", "document.querySelector('ul.items')")
+    check_here(browser, address, "items that were found")
+    click(browser, "ul.items button", "document.querySelector('.state.counted')")
+    check_here(browser, address, "an item that is down")
+    click(browser, "[name=back] ~ button", "document.body.textContent.includes('is back')")
     browser.get(address + "/nowhere")
     browser.get_log("browser")
     check_here(browser, address, "nothing")
+
+
+@pytest.fixture(scope="module")
+def young(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator[Any]:
+    """Before its first release, with a provider for signing in that is away."""
+    folder = tmp_path_factory.mktemp("young")
+    database = Database(folder / "young.db")
+    filled(database, small)
+    add_items(database, Items.from_frame(pl.DataFrame({"item": ["odd", "wide"], "title": ODD})))
+    with database.writing() as connection:
+        tokens = {"u1": people.issue(connection, Role.PERSON, "u1")}
+        tastes.choose_level(connection, "u1", 0.1)
+        tokens["operator"] = people.issue(connection, Role.OPERATOR)
+    database.close()
+    away = ("--oidc-issuer", "http://127.0.0.1:9", "--oidc-client", "discreet")
+    with serving(folder, "--database", str(folder / "young.db"), *away) as served:
+        yield served, tokens
+
+
+def test_pages_before_the_first_release_are_sound(browser: Any, young: Any) -> None:
+    served, _ = young
+    browser.get(served.address + "/model")
+    browser.delete_all_cookies()
+    for path in ("/", "/signin", "/model"):
+        check(browser, served.address, path)
+    for path, title in (("/signin/company", "503"), ("/proof", "404")):
+        browser.get(served.address + path)
+        assert browser.title.startswith(title)
+        browser.get_log("browser")  # the browser notes that it was refused: so it was
+        check_here(browser, served.address, title)
+    address = sign_in(browser, young, "u1")
+    for path in ("/home", "/browse", "/mine/hidden"):
+        check(browser, address, path)
+    browser.get(address + "/browse")
+    links = [
+        browser.find_element("xpath", f"//a[.='{title}']").get_attribute("href") for title in ODD
+    ]
+    for link in links:
+        check(browser, address, link.removeprefix(address))
+    check(browser, sign_in(browser, young, "operator"), "/operator")
+
+
+def test_who_asks_too_often_is_told_so_on_a_page(browser: Any, young: Any) -> None:
+    served, _ = young
+    browser.get(served.address + "/model")
+    browser.delete_all_cookies()
+    browser.get(served.address + "/signin")
+    wrong = """
+        const body = new URLSearchParams("token=x");
+        const ask = () => fetch("/signin", { method: "POST", body });
+        Promise.all([...Array(60)].map(ask)).then(arguments[0]);
+    """
+    browser.execute_async_script(wrong)
+    browser.find_element("id", "token").send_keys("x")
+    click(browser, "form[action='/signin'] button", "document.title.startsWith('429')")
+    browser.get_log("browser")
+    check_here(browser, served.address, "429")
 
 
 def test_recommendations_are_on_a_phones_first_screen_and_the_view_is_light(
@@ -171,19 +177,13 @@ def test_recommendations_are_on_a_phones_first_screen_and_the_view_is_light(
         top = "return document.querySelector('#for-you .fact').getBoundingClientRect().bottom"
         bar = "return document.querySelector('header nav').getBoundingClientRect().top"
         assert browser.execute_script(top) < browser.execute_script(bar)
-        until(browser, lambda: browser.execute_script("return document.readyState") == "complete")
-        script = """
-            const all = ["resource", "navigation"].flatMap(k => performance.getEntriesByType(k));
-            const counted = all.filter(e => !e.name.includes("/covers/"));
-            const cards = [...document.querySelectorAll(".card")].map(e => e.outerHTML.length);
-            return [counted.length, counted.reduce((sum, e) => sum + e.decodedBodySize, 0),
-                    cards.length, Math.max(...cards)];
-        """
-        requests, weight, cards, heaviest = browser.execute_script(script)
-        assert requests <= 5  # the page, its style, its script, its icon, and that in the tab
+        weight = weighed(browser)
+        cards = "return [...document.querySelectorAll('.card')].map(e => e.outerHTML.length)"
+        sizes = browser.execute_script(cards)
+        assert weight.requests <= 5  # the page, its style, its script, its icon, that in the tab
         # As many shelves as there can be, of items with titles that fill two lines.
-        full = SHELVES * EACH * (heaviest + 2 * LONG_TITLE)
-        assert weight - cards * heaviest + full < FIRST_VIEW
+        full = SHELVES * EACH * (max(sizes) + 2 * LONG_TITLE)
+        assert weight.size - len(sizes) * max(sizes) + full < FIRST_VIEW
 
 
 def test_dark_is_dark(browser: Any, club: Any) -> None:

@@ -30,6 +30,9 @@ def test_who_comes_back_from_another_site_is_signed_in(
         with serving(tmp_path, *words, *client) as served:
             browser.get(f"{served.address}/signin")
             browser.find_element("css selector", "a[href='/signin/company']").click()
+            # Who is new here is asked for a level first.
+            WebDriverWait(browser, 30).until(url_to_be(f"{served.address}/level"))
+            browser.find_element("css selector", "form[action='/level'] button").click()
             WebDriverWait(browser, 30).until(url_to_be(f"{served.address}/home"))
             assert "Sign out" in browser.page_source
     assert "code-0" not in served.log.read_text()

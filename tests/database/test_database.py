@@ -4,6 +4,7 @@ import stat
 import threading
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -11,7 +12,7 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
-from discreet.database import own_ratings, people, schema
+from discreet.database import glance, own_ratings, people, schema
 from discreet.database.connection import Database, now
 from discreet.database.declaration import Declaration, establish, opened
 from discreet.database.migrations import migrate
@@ -126,6 +127,7 @@ def test_tokens_are_stored_as_hashes_alone(database: Database) -> None:
         holder = people.bearer(connection, token)
         late = people.bearer(connection, ended)
         nobody = people.bearer(connection, token + "x")
+    assert [people.holder(database, t) for t in (token, ended, "x")] == [holder, late, None]
     assert token not in str(rows)
     assert holder is not None
     assert (holder.role, holder.person) == (Role.PERSON, "ann")
@@ -200,13 +202,17 @@ def test_a_server_that_was_started_anew_is_met_by_other_connections(
 ) -> None:
     monkeypatch.setattr("discreet.database.connection.IDLE_SECONDS", 0.0)
     database = Database(f"{postgresql}/postgres")
-    for look in (database.reading, database.glancing):
-        with look() as connection:
-            mine = connection.scalar(sa.text("SELECT pg_backend_pid()"))
+    who = sa.text("SELECT pg_backend_pid()")
+
+    def read() -> Any:
+        with database.reading() as connection:
+            return connection.scalar(who)
+
+    for look in (read, lambda: glance.rows(database, who, {})[0][0]):
+        mine = look()
         with psycopg.connect(f"{postgresql}/postgres") as other:
             other.execute("SELECT pg_terminate_backend(%s)", [mine])
-        with look() as connection:
-            assert connection.scalar(sa.text("SELECT pg_backend_pid()")) != mine
+        assert look() != mine
     with database.writing() as connection:  # not left in the mode of a glance
         assert connection.scalar(sa.text("SELECT txid_current()")) == connection.scalar(
             sa.text("SELECT txid_current()")

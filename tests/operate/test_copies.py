@@ -13,6 +13,7 @@ from discreet.database.declaration import establish
 from discreet.database.hashes import hashes_of_one
 from discreet.database.schema import settings
 from discreet.database.spend_pages import DatabasePages
+from discreet.database.writer import Writer
 from discreet.errors import DiscreetError, LedgerError
 from discreet.operate.copies import back_up, charge_in_full
 from discreet.operate.imports import add_items
@@ -91,7 +92,9 @@ def test_who_was_erased_stays_so_when_an_older_copy_is_restored(
     declared = filled(sqlite, small)
     publish(sqlite, declared)
     back_up(sqlite, tmp_path / "copy.db")
-    erasures.erase(sqlite, "u1")
+    writer = Writer(sqlite)
+    erasures.erase(writer, "u1")
+    writer.close()
     assert "u1" not in (tmp_path / "club.db.erased").read_text()
     sqlite.close()
     for name in ("club.db-wal", "club.db-shm"):

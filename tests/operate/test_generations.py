@@ -122,6 +122,7 @@ import os, signal, sys
 from importlib import import_module
 from discreet.database.declaration import opened
 from discreet.database.erasures import erase
+from discreet.database.writer import Writer
 from discreet.operate.releases import publish
 moment, module, *names = sys.argv[2].split(" ")
 holder = import_module(module)
@@ -134,7 +135,7 @@ def killed(*words):
     os.kill(os.getpid(), signal.SIGKILL)
 database, declared = opened(sys.argv[1])
 setattr(holder, names[-1], killed)
-erase(database, "u1") if sys.argv[3:] else publish(database, declared)
+erase(Writer(database), "u1") if sys.argv[3:] else publish(database, declared)
 """
 BEGUN = "before discreet.privacy.beside Beside show"
 ANNOUNCED = "after discreet.database.ledger add_spends"

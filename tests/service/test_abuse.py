@@ -125,7 +125,7 @@ HOSTILE = "<script>alert(1)</script>'; DROP TABLE ratings; -- {{7*7}}"
 def test_hostile_titles_are_shown_as_they_are(club: Club) -> None:
     table = pl.DataFrame({"item": ["x<b>'\"&/?#"], "title": [HOSTILE], "genres": [["<i>"]]})
     add_items(club.database, Items.from_frame(table))
-    club.app.state.service.public.look_again()
+    club.app.state.service.public.look_now()
     signed_in(club, "u1")
     page = club.client.post("/browse", data={"q": "<script>"}, headers=OUR_PAGE).text
     assert "<script>alert" not in page

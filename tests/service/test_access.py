@@ -3,6 +3,7 @@
 from typing import Any
 
 from discreet.data.ratings import Ratings
+from discreet.database import tastes
 from discreet.database.connection import Database
 from discreet.service.app import create_app
 from discreet.service.limits import Buckets, Limits, Rate
@@ -36,7 +37,9 @@ def test_every_route_is_public_by_name_or_asks_for_the_right_token(small_club: C
         if (method, path) in PUBLIC:
             continue
         url = path.replace("{number}", "1")
-        body = {"item": "100", "rating": 3} if method == "PUT" else {"item": "100"}
+        body: dict[str, object] = {"item": "100"} | ({"rating": 3} if method == "PUT" else {})
+        if path.endswith("/recommendations"):
+            body = {}
         for who, status in ((None, 401), ("nonsense", 401), ("late", 401)):
             answer = club(who, method, url, json=body)
             assert answer.status_code == status, (method, path, who, answer.text)
@@ -70,6 +73,11 @@ def test_one_person_reaches_nothing_of_another(small_club: Club) -> None:
 
 
 def signed_in(club: Club, who: str) -> None:
+    """By token on the page; people have chosen their level for all before."""
+    service = club.app.state.service
+    with club.database.writing() as connection:
+        if who in ("u1", "u2") and tastes.usual_level(connection, who) is None:
+            tastes.choose_level(connection, who, service.declared.usual_level)
     club.client.cookies.clear()
     answer = club.client.post("/signin", data={"token": club.tokens[who]}, headers=OUR_PAGE)
     assert answer.status_code == 303

@@ -71,6 +71,8 @@ def test_who_signs_in_at_the_company_is_here_by_its_own_id(
     assert "samesite=strict" in str(landed.headers.get_list("set-cookie")).lower()
     me = client.get("/api/me").json()
     assert (me["person"], me["ratings"] > 0) == ("u1", True)
+    # Whoever is new here on the pages is asked for their level first.
+    assert client.get("/home", headers=OUR_PAGE).headers["location"] == "/level"
     assert client.get(back, headers=OUR_PAGE).status_code == 403  # once
     ours = [logs.JsonLines().format(r) for r in caplog.records if r.name == logs.log.name]
     assert len(ours) >= 4
@@ -216,6 +218,8 @@ def test_a_header_counts_from_the_declared_proxy_alone(sqlite: Database, small: 
         assert client.get("/api/me").status_code == 401
         new = client.get("/api/me", headers={"X-User": "company-9"}).json()
         assert (new["person"], new["ratings"]) == ("company-9", 0)
+        first = client.get("/home", headers={"X-User": "company-9", **OUR_PAGE})
+        assert (first.status_code, first.headers["location"]) == (303, "/level")
         both = [("X-User", "u1"), ("X-User", "u2")]
         assert client.get("/api/me", headers=both).status_code == 400
         for nobody in ("person-0123456789abcdef", "a\x7fb"):

@@ -34,7 +34,7 @@ def put(club: Club, **fields: float) -> None:
 
 def publish_again(club: Club) -> None:
     publish(club.database, club.app.state.service.declared)
-    club.app.state.service.public.look_again()
+    club.app.state.service.public.look_now()
 
 
 def page(club: Club, path: str) -> str:
@@ -107,7 +107,7 @@ def test_after_a_restored_copy_nobody_is_told_that_nothing_has_left(
     with open_club(sqlite, small) as club:
         put(club, rating=5, epsilon=0.3)
         charge_in_full(sqlite, club.app.state.service.declared)
-        club.app.state.service.public.look_again()
+        club.app.state.service.public.look_now()
         text = page(club, "/privacy")
         assert "None of your ratings has entered" not in text
         assert "may have entered: the database was restored from a backup" in text
@@ -136,7 +136,7 @@ def test_after_a_restored_copy_every_promise_says_what_may_come_on_top(
         assert "how little anybody can learn about it" in " ".join(before.split())
         assert on_top not in before
         charge_in_full(sqlite, club.app.state.service.declared)
-        club.app.state.service.public.look_again()
+        club.app.state.service.public.look_now()
         put(club, rating=5, epsilon=0.3)
         welcome = club(None, "GET", "/", headers={"accept": "text/html"}).text
         assert "how little anybody" not in welcome

@@ -1,8 +1,11 @@
 """What a review found, each finding with its own test."""
 
 import re
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
@@ -254,7 +257,7 @@ def test_a_database_that_is_away_is_503(small_club: Club, monkeypatch: pytest.Mo
     def away(*_: object) -> None:
         raise sa.exc.OperationalError("SELECT secret", {}, OSError("away"))
 
-    monkeypatch.setattr(people, "bearer", away)
+    monkeypatch.setattr(people, "holder", away)
     answer = small_club("u1", "GET", "/api/me")
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "no_database")
     assert "secret" not in answer.text
@@ -268,3 +271,45 @@ def test_head_is_answered_like_get_without_a_body(small_club: Club) -> None:
         head = small_club(None, "HEAD", path)
         assert (head.status_code, head.content) == (got.status_code, b"") == (200, b"")
         assert head.headers["content-length"] == got.headers["content-length"]
+
+
+def test_what_computes_for_long_is_done_one_at_a_time(
+    small_club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many accounts that ask for all that has left slow down those who ask for a list."""
+    of_one, at_once, most = disclosure.record, 0, 0
+    counting = threading.Lock()
+
+    def watched(*words: Any) -> Any:
+        nonlocal at_once, most
+        with counting:
+            at_once += 1
+            most = max(most, at_once)
+        time.sleep(0.02)
+        found = of_one(*words)
+        with counting:
+            at_once -= 1
+        return found
+
+    monkeypatch.setattr(disclosure, "record", watched)
+    bearer = {"Authorization": f"Bearer {small_club.tokens['u1']}"}
+    signed_in(small_club, "u1")
+    asked = [("/privacy", OUR_PAGE), ("/api/me/disclosures", bearer), ("/api/me/export", bearer)]
+    with ThreadPoolExecutor(12) as threads:
+        answers = list(
+            threads.map(lambda one: small_club.client.get(one[0], headers=one[1]), asked * 4)
+        )
+    assert {answer.status_code for answer in answers} == {200}
+    assert most == 1
+
+
+def test_a_page_of_all_that_has_left_counts_as_much_as_over_the_api(
+    sqlite: Database, small: Ratings
+) -> None:
+    limits = Limits(person=Rate(1e-6, 25), address=UNLIMITED, signed_in=UNLIMITED)
+    with open_club(sqlite, small, limits) as club:
+        statuses = [club("u1", "GET", "/api/me/disclosures").status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]
+        signed_in(club, "u2")
+        statuses = [club.client.get("/privacy", headers=OUR_PAGE).status_code for _ in range(3)]
+        assert statuses == [200, 200, 429]

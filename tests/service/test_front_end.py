@@ -5,25 +5,29 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import polars as pl
 import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 
 from discreet import client as clients
 from discreet.client import Event, FrontEnd, Rating, ServiceError
+from discreet.data.events import Events
 from discreet.data.ratings import Ratings
 from discreet.database import own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.database.people import Role
 from discreet.errors import ParameterError
-from discreet.operate.imports import add_items
+from discreet.operate.assess import assess
+from discreet.operate.imports import add_items, add_ratings
 from discreet.operate.releases import publish
 from discreet.service.app import create_app
 from discreet.service.front_doors import FrontDoors
 from discreet.service.limits import Limits, Rate
 from tests.databases import filled, films
 from tests.processes import free_port
-from tests.service.clubs import GENEROUS, Club, open_club
+from tests.service.clubs import GENEROUS, OUR_PAGE, Club, open_club
 
 
 def token(database: Database, name: str = "shop") -> str:
@@ -290,5 +294,37 @@ def test_a_service_of_events_takes_them_and_gives_lists(sqlite: Database, small:
             with pytest.raises(ServiceError) as refused:
                 shop.recommend(["u1"], rank_by="liked")
             assert refused.value.code == "cannot_rank"
+            with pytest.raises(ServiceError) as refused:
+                shop.recommend(["u1"], with_error=True)
+            assert refused.value.code == "cannot_rank"
+            again = shop.recommend(["u1"], n=100, include_rated=True, without=["100"])["u1"]
+            assert chosen - {"100"} <= {pick.item for pick in again}
+            assert "100" not in {pick.item for pick in again}
+            late = shop.recommend(["u1"], among={"year": (1990, None)})["u1"]
+            years = dict(films().frame.select("item", "year").iter_rows())
+            assert late
+            assert all(years[pick.item] >= 1990 for pick in late)
     with sqlite.reading() as connection:
         assert len(own_ratings.of(connection, "u1")) == len(chosen)
+
+
+def test_the_operator_s_page_tells_of_events_how_good_lists_are(
+    sqlite: Database, small: Ratings
+) -> None:
+    declared = establish(sqlite, {"events": True, "levels": (1.0,)})
+    add_items(sqlite, films())
+    texts = small.to_frame().with_columns(pl.col("user", "item").cast(pl.String))
+    add_ratings(sqlite, declared, Events.from_frame(texts.select("user", "item")))
+    entry, snapshot = publish(sqlite, declared)
+    with sqlite.writing() as connection:
+        operator = people.issue(connection, Role.OPERATOR)
+    with TestClient(create_app(sqlite, limits=GENEROUS)) as browser:
+        browser.post("/signin", data={"token": operator}, headers=OUR_PAGE)
+        before = browser.get("/operator", headers=OUR_PAGE).text
+        assert assess(sqlite, declared, snapshot, entry.number) is not None
+        shown = browser.get("/operator", headers=OUR_PAGE).text
+    assert "Drawn a moment after a release" in before
+    assert "hits among ten listed" in shown
+    assert "A tenth of the events hidden" in shown
+    assert "that somebody chose" in " ".join(shown.split())
+    assert "Error of predicted ratings" not in shown

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
-from discreet.database import publications
+from discreet.database import catalogue, publications
 from discreet.database.connection import Database
 from discreet.operate.imports import add_items
 from discreet.privacy.theorems import THEOREMS
@@ -46,21 +46,79 @@ def table(folder: Path, name: str, text: str) -> Path:
     return place
 
 
+def understood(sent: Path, what: str = "ratings", encoding: str = "") -> uploads.Understood:
+    return uploads.understand(sent, uploads.fields_of(what, None), encoding)
+
+
 def test_columns_are_guessed_by_their_usual_names(tmp_path: Path) -> None:
     sent = table(tmp_path, "a.csv", "Customer_ID;movie_id;Stars\nann;100;5\nbob;101;4\n")
-    found = uploads.understand(sent, "ratings")
+    found = understood(sent)
     assert found.columns == ["Customer_ID", "movie_id", "Stars"]
     assert found.guessed == {
-        "user": "Customer_ID", "item": "movie_id", "rating": "Stars", "epsilon": ""
+        "user": "Customer_ID", "item": "movie_id", "rating": "Stars", "epsilon": "",
+        "timestamp": "",
     }  # fmt: skip
     assert found.rows[0] == ["ann", "100", "5"]
-    assert found.separator == ";"
-    options = uploads.import_options("ratings", found.guessed, found.separator)
-    assert options[:2] == ["--columns=user=Customer_ID", "--columns=item=movie_id"]
+    assert (found.separator, found.encoding) == (";", "utf-8")
+    needed = uploads.needed("ratings", None)
+    reading = uploads.Reading("ratings", found.guessed, needed, found.separator)
+    assert reading.options[:2] == ["--columns=user=Customer_ID", "--columns=item=movie_id"]
     with pytest.raises(Problem, match="choose the column"):
-        uploads.import_options("ratings", {"user": "u", "item": "i"}, ",")
+        _ = uploads.Reading("ratings", {"user": "u", "item": "i"}, needed).options
     with pytest.raises(Problem, match="no table"):
-        uploads.understand(table(tmp_path, "b.parquet", "nothing"), "items")
+        understood(table(tmp_path, "b.parquet", "nothing"), "items")
+
+
+def test_an_encoding_is_told_from_the_bytes_unless_it_is_said(tmp_path: Path) -> None:
+    text = "user;item;rating\nRené;100;5\n"
+    for encoding, told in (("utf-8", "utf-8"), ("utf-16", "utf-16"), ("latin-1", "windows-1252")):
+        place = tmp_path / f"{encoding}.csv"
+        place.write_bytes(text.encode(encoding))
+        found = understood(place)
+        assert (found.encoding, found.rows[0][0]) == (told, "René")
+    assert understood(place, encoding="windows-1251").rows[0][0] == "Renй"
+
+
+def looked_at(club: Club, what: str, text: bytes) -> str:
+    """The page that shows how a table was understood."""
+    sent = {"table": ("new.csv", text, "text/csv")}
+    return club.client.post(f"/operator/{what}", files=sent, headers=OUR_PAGE).text
+
+
+def on_the_page(club: Club, page: str, **changed: object) -> str:
+    """What follows when the form of that page is sent, with changes."""
+    form = {"sealed": page.split('name="sealed" value="')[1].split('"')[0], "separator": ","}
+    sent = form | changed
+    return club.client.post("/operator/import", data=sent, headers=OUR_PAGE).text
+
+
+def test_what_an_import_asks_for_can_be_said_on_the_page(small_club: Club) -> None:
+    """Encoding, the latest of several, and columns that are public: no command line is needed."""
+    signed_in(small_club, "operator")
+    service = small_club.app.state.service
+    text = "user,item,rating,timestamp\nRené,100,2,20\nRené,100,5,30\nRené,100,1,10\n"
+    page = looked_at(small_club, "ratings", text.encode("latin-1"))
+    assert '<option value="windows-1252" selected>' in page
+    assert "Two ratings of one pair" in page
+    form = {"what": "ratings", "column-user": "user", "column-item": "item",
+            "column-rating": "rating", "column-timestamp": "timestamp", "keep": "last"}  # fmt: skip
+    wrong = on_the_page(small_club, page, **form, encoding="windows-1251", action="look")
+    assert "Renй" in wrong
+    assert 'name="keep" value="last" checked' in wrong
+    assert "no_encoding" not in wrong
+    done = on_the_page(small_club, wrong, **form, encoding="windows-1252")
+    assert "1 ratings read" in done
+    assert [own.rating for own in service.own("René")] == [5.0]
+
+    page = looked_at(small_club, "items", b"item,title,score\n100,Film 0,7\n901,New,8\n")
+    assert 'name="vouched" value="score"' in page
+    form = {"what": "items", "column-item": "item", "column-title": "title", "vouched": "score"}
+    again = on_the_page(small_club, page, **form, action="look")
+    assert 'value="score" checked' in again
+    assert "Left out" not in again
+    assert "Left out" not in on_the_page(small_club, again, **form)
+    with small_club.database.reading() as connection:
+        assert "score" in catalogue.read(connection).frame.columns
 
 
 def test_a_table_is_looked_at_before_it_is_imported(small_club: Club) -> None:
@@ -110,7 +168,7 @@ def test_ratings_are_shown_with_titles_and_levels_before_they_count(small_club: 
     row = looked.split("As it would be imported")[-1]
     assert "Film 0" in row
     assert "epsilon 0.1" in row
-    assert "every rating gets the declared default" in looked
+    assert "everything in it gets the declared default" in looked
 
 
 def test_a_running_publication_tells_how_far_it_is(small_club: Club) -> None:
@@ -133,7 +191,7 @@ def test_an_item_that_has_just_come_is_found_while_another_look_is_under_way(
     assert "901" not in service.public.catalogue.cards
     add_items(small_club.database, Items.from_frame(pl.DataFrame({"item": ["901"]})))
     looking = threading.Thread(target=lambda: found.append(service.card("901").id))
-    with service.public._lock:  # somebody looks who began before
+    with service.public._looking:  # somebody looks who began before
         looking.start()
         looking.join(0.2)
     looking.join()

@@ -13,11 +13,15 @@ from discreet.privacy.lifetime import Loss
 from discreet.service import charts
 from discreet.service.plain_language import (
     Ground,
+    adding_up,
     explained,
     guessing,
     offered_levels,
     surest,
 )
+from discreet.service.words import words_of
+
+RATING = words_of(Declaration())
 
 
 @given(st.floats(0.01, 5), st.floats(0.001, 0.999))
@@ -50,13 +54,13 @@ def test_levels_are_named_by_how_much_they_protect() -> None:
 
 
 def test_the_words_hold_the_numbers_rounded_up() -> None:
-    text = explained(Loss(0.1), Ground.SOUND)
+    text = explained(Loss(0.1), Ground.SOUND, RATING)
     assert "at most 52.5% sure" in text
     assert "at most 55%." in text
-    with_delta = explained(Loss(0.1, 1e-6), Ground.SOUND)
+    with_delta = explained(Loss(0.1, 1e-6), Ground.SOUND, RATING)
     assert "guess right in at most 52.5% of all cases" in with_delta
     assert "sure" not in with_delta
-    assert "at most 100%" in explained(Loss(20, 0.5), Ground.SOUND)
+    assert "at most 100%" in explained(Loss(20, 0.5), Ground.SOUND, RATING)
 
 
 def test_a_chart_of_bars_is_as_high_as_its_values() -> None:
@@ -75,6 +79,8 @@ def test_the_picture_puts_smaller_errors_lower_and_its_legend_names_them() -> No
         "uniform": [[0.1, 1.0], [1.0, 0.95], [3.0, 0.94]],
     }  # fmt: skip
     chart = charts.picture(assessed)
+    assert chart is not None
+    assert charts.picture({"hits": {}}) is None  # of events
     assert np.all(np.diff([mark.y for mark in chart.marks]) > 0)
     assert np.all(np.diff([mark.x for mark in chart.marks]) > 0)
     by_height = sorted(chart.lines, key=lambda line: -line.y)
@@ -93,3 +99,19 @@ def test_what_all_levels_promise_is_said_once_and_not_once_nothing_is() -> None:
     assert [bar.percent for bar in bars] == ["52.5%", "57.5%", "73.2%"]
     shares = [2 * surest(Loss(level)) - 1 for level in declared.levels]
     assert [bar.width for bar in bars] == pytest.approx([100 * s for s in shares], abs=0.05)
+
+
+def test_where_people_choose_nothing_is_said_of_ratings() -> None:
+    for declared in (
+        Declaration(events=True, levels=(0.1, 1)),
+        Declaration(events=True, levels=(0.1, 1), quantity="log:10"),
+    ):
+        said = " ".join(
+            [guessing(declared, Ground.SOUND), adding_up(declared, Ground.SOUND)]
+            + [level.explained for level in offered_levels(declared, Ground.SOUND)]
+        )
+        assert "rated" not in said
+        assert "rating" not in said
+        assert "you chose this" in said
+        # What one event counts is no secret where all count the same.
+        assert ("two quantities" in said) == (declared.quantity is not None)

@@ -88,10 +88,11 @@ def test_every_acknowledged_rating_survives_kill_9(
     assert len(acknowledged) == 5
     with database.reading() as connection:
         stored = {own.item: own.rating for own in own_ratings.of(connection, "u1")}
-        entries, spent = ledger.entries(connection), ledger.latest_counts(connection)
+        entries, spent = ledger.entries(connection), ledger.overview(connection, []).counted
     assert acknowledged.items() <= stored.items()
     # A publisher outlives the service: its release is out with all that it cost, or not at all.
     assert bool(entries) == bool(spent)
+    assert set(spent) <= {entry.number for entry in entries}
 
 
 def test_a_publisher_goes_on_when_nobody_listens_any_more(sqlite: Database, small: Ratings) -> None:
@@ -108,7 +109,7 @@ def test_a_publisher_goes_on_when_nobody_listens_any_more(sqlite: Database, smal
         publisher.wait()
     with sqlite.reading() as connection:
         assert [entry.number for entry in ledger.entries(connection)] == [1]
-        assert ledger.latest_counts(connection) == {1: len(small)}
+        assert ledger.overview(connection, []).counted == {1: len(small)}
 
 
 def test_several_workers_are_one_service(sqlite: Database, small: Ratings, tmp_path: Path) -> None:

@@ -2,17 +2,27 @@
 
 import re
 import xml.etree.ElementTree as ET
+from io import BytesIO
+from zipfile import ZipFile
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.database.own_ratings import OwnRating
+from discreet.evaluate.splits import hold_out
+from discreet.privacy.spec import PrivacySpec
+from discreet.readers.club import cinema_club
+from discreet.release.release import Release
+from discreet.release.shelves import favourite_genres, is_liked
+from discreet.schemes.tally import Tally
 from discreet.service.cover_art import PALETTES
 from discreet.service.covers import draw_cover
 from discreet.service.images import cover_address
+from discreet.service.public_cache import Catalogue, Model
 from discreet.service.sealing import Seal
-from discreet.service.shelves import BEGIN, EACH, Shelves, favourite_genres, home_shelves
+from discreet.service.shelves import BEGIN, EACH, for_you, home_shelves
 from tests.service.clubs import OUR_PAGE, Club
 from tests.service.test_access import signed_in
 
@@ -113,14 +123,44 @@ def test_shelves_are_the_librarys_own_lists_and_share_nothing(small_club: Club) 
         assert {pick.item for pick in shelf.picks} <= set(near)
 
 
-def test_favourite_genres_are_those_of_what_one_liked(small_club: Club) -> None:
+def test_a_notebook_shows_what_the_page_shows(small_club: Club) -> None:
+    """Item by item and shelf by shelf, from the release that everybody can download."""
+    service = small_club.app.state.service
+    model, cards, own = service.model(), service.public.catalogue.cards, service.own("u1")
+    archive = small_club(None, "GET", "/api/releases/1/model").content
+    files = ZipFile(BytesIO(archive))
+    contents = {name.split("/")[-1]: files.read(name) for name in files.namelist()}
+    release = Release.from_files(contents)
+    hidden = ["129"]
+    for mine in (own, own[:2], []):
+        items, ratings = [one.item for one in mine], [one.rating for one in mine]
+        notebook = release.shelves(items, ratings, without=hidden)
+        page = home_shelves(model, cards, mine, hidden)
+        assert {shelf.key: [pick.item for pick in shelf.picks] for shelf in page} == {
+            name: frame["item"].to_list() for name, frame in notebook.items()
+        }
+        assert [shelf.key for shelf in page] == list(notebook)
+        for name, frame in notebook.items():
+            assert frame.columns[:3] == ["item", "rank", "score"]
+            assert ("because" in frame.columns) == (name == "because")
+            assert frame["title"].to_list() == [cards[item].title for item in frame["item"]]
+
+
+def test_favourite_genres_are_those_of_what_one_liked(
+    small_club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.release.shelves.EACH", 1)  # of 30 items some are left for each
+    monkeypatch.setattr("discreet.release.shelves.LEAST", 1)
     service = small_club.app.state.service
     model, cards = service.model(), service.public.catalogue.cards
     first = {g: [c.id for c in cards.values() if g in c.genres] for g in ("Drama", "War", "Crime")}
     own = [OwnRating(item, 5.0, 0.1, 0, 0) for item in (*first["Drama"][:3], first["War"][0])]
     own.append(OwnRating(first["Crime"][0], 1.0, 0.1, 0, 0))
-    assert favourite_genres(Shelves(model, cards, own)) == [("Drama", 3), ("War", 1)]
-    assert [liked for _, liked in favourite_genres(Shelves(model, cards, []))] == [0, 0]
+    liked = [one.item for one in own if is_liked(model.release, one.rating)]
+    assert favourite_genres(model.release, liked) == ["Drama", "War"]
+    assert len(favourite_genres(model.release, [])) == 2
+    told = {shelf.key: shelf.about for shelf in home_shelves(model, cards, own, [])}
+    assert told["genre-Drama"] == "Drama: 3 of the 4 that you liked."
 
 
 @pytest.mark.parametrize("count", [0, 1, BEGIN])
@@ -146,3 +186,29 @@ def test_nobody_opens_anothers_page_and_undo_is_ones_own(small_club: Club) -> No
     signed_in(small_club, "u1")
     assert small_club.client.post("/undo", data=undo, headers=OUR_PAGE).status_code == 303
     assert "129" not in {own.item for own in service.own("u1")}
+
+
+def test_for_you_holds_more_of_what_people_like_than_popularity_does() -> None:
+    """Of a fifth of the club's ratings, hidden from the release: how many that one liked are
+    listed. It was 2.0 against 1.1 of ten, 27 standard errors apart for all members; of 300 the
+    difference is 10 of them, and noise is seeded."""
+    club = cinema_club()
+    split = hold_out(club.ratings, 0.2, seed=1)
+    train, test = split.train, split.test
+    release = Tally(items=club.items).fit(train, PrivacySpec.uniform(0.3), seed=1).release
+    model = Model(None, release)  # type: ignore[arg-type]
+    cards = Catalogue.of(1, club.items).cards
+    ids = [str(id_) for id_ in train.items.values]
+    counts = np.bincount(train.item, minlength=len(ids))
+    popular = [ids[row] for row in np.argsort(-counts, kind="stable")]
+    more = []
+    for user in range(300):
+        mine = np.flatnonzero(train.user == user)
+        own = [OwnRating(ids[train.item[k]], float(train.rating[k]), 0.3, 0, 0) for k in mine]
+        rated = {one.item for one in own}
+        likes = {ids[k] for k in test.item[(test.user == user) & (test.rating >= 4)]}
+        listed = {pick.item for pick in for_you(model, cards, own, []).picks}
+        best = [item for item in popular if item not in rated][:EACH]
+        assert not listed & rated
+        more.append(len(likes & listed) - len(likes & set(best)))
+    assert np.mean(more) > 4 * np.std(more) / np.sqrt(len(more))

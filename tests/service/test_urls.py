@@ -52,10 +52,11 @@ class Page(HTMLParser):
         self.links += [known[name] for name in ("href", "src") if name in known]
         if tag == "form" and known.get("method") != "dialog":  # that one only closes a window
             self.forms.append(Form(known["action"], known.get("method", "get").lower()))
-        if "formaction" in known:  # a button that goes elsewhere with the same fields
-            form = self.forms[-1]
-            self.elsewhere.append(Form(known["formaction"], form.method, form.fields))
         name = known.get("name")
+        if "formaction" in known:  # a button that goes elsewhere with the same fields
+            form, more = self.forms[-1], {name: known.get("value", "")} if name else {}
+            self.elsewhere.append(Form(known["formaction"], form.method, form.fields | more))
+            return
         if not name or not self.forms:
             return
         if tag == "button":
@@ -129,7 +130,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator
     with open_club(database, small) as club:
         more = pl.DataFrame({"item": [ITEM], "title": [f"{WORD.title()} Wombat"]})
         add_items(database, Items.from_frame(more))
-        club.app.state.service.public.look_again()
+        club.app.state.service.public.look_now()
         logs.set_up(written)
         try:
             walk = Walk(club)
@@ -159,7 +160,8 @@ def use_api(club: Club, document: dict[str, Any]) -> Iterator[Any]:
         "/api/catalogue/search": {"words": WORD}, "/api/me/ratings/delete": {"item": ITEM},
         "/api/service/ratings": {"rows": [{**pair, "rating": 4}]},
         "/api/service/ratings/delete": {"rows": [pair]},
-        "/api/service/recommendations": {"people": ["u1"]},
+        "/api/service/recommendations": {"people": ["u1"], "without": [ITEM]},
+        "/api/me/recommendations": {"without": [ITEM]},
         "/api/service/people/export": {"person": "u1"},
     }  # fmt: skip
     operations = [(m.upper(), path) for path, ways in document["paths"].items() for m in ways]
@@ -181,7 +183,7 @@ def test_the_walk_went_everywhere(walked: Walked) -> None:
     asked = {line.split("?")[0] for line in walked.walk.asked}
     assert asked >= {"GET /home", "GET /browse", "GET /mine", "GET /privacy", "GET /model",
                      "GET /api", "POST /rate", "POST /hide", "POST /undo", "POST /level",
-                     "POST /browse"}  # fmt: skip
+                     "POST /browse", "GET /mine/hidden"}  # fmt: skip
     assert {line.split("/")[1] for line in asked} >= {"item", "covers"}
     assert any(WORD in key for key in walked.walk.submitted)
     assert any("'page', '2'" in key for key in walked.walk.submitted)

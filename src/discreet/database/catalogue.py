@@ -35,6 +35,12 @@ def removed(connection: Connection) -> frozenset[str]:
     return frozenset(connection.scalars(_REMOVED))
 
 
+def titles(connection: Connection, wanted: Iterable[str]) -> list[str]:
+    """What items are called, those that were taken down as well; by its id one without a title."""
+    stored = _stored(connection)
+    return [str(stored.get(item, {}).get("title") or item) for item in wanted]
+
+
 def take_down(connection: Connection, item: str, *, back: bool = False) -> bool:
     """Take an item down, or put it back; False if it was so already.
 

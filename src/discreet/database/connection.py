@@ -159,23 +159,12 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that reads one consistent snapshot, whatever is written meanwhile."""
-        with self._connected() as connection:
+        with self.connected() as connection:
             options: dict[str, Any] = {"writing": False}
             if not self.sqlite:
                 options |= {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
             with connection.execution_options(**options).begin():
                 yield connection
-
-    @contextmanager
-    def glancing(self) -> Iterator[Connection]:
-        """For one statement that reads: it sees one snapshot anyway, and a server need not be told
-        that a transaction begins and ends."""
-        if self.sqlite:
-            with self.reading() as connection:
-                yield connection
-            return
-        with self._connected() as connection:
-            yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
     def forget(self) -> None:
         """Overwrite what was erased also in SQLite's log, as far as nobody is reading it."""
@@ -192,13 +181,14 @@ class Database:
         """A transaction that is durable when the block ends, or leaves no trace."""
         with (
             self._turn or nullcontext(),
-            self._connected() as connection,
+            self.connected() as connection,
             connection.execution_options(writing=True).begin(),
         ):
             yield connection
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
+    def connected(self) -> Iterator[Connection]:
+        """A connection on which no transaction has begun."""
         try:
             connection = self.engine.connect()
         except sa.exc.DBAPIError as error:

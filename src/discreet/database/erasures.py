@@ -14,19 +14,20 @@ import sqlalchemy as sa
 from discreet.database import people, schema
 from discreet.database.connection import Database
 from discreet.database.declaration import ledger_key
+from discreet.database.writer import Writer
 from discreet.privacy.beside import write_durably
 
 
-def erase(database: Database, person: str) -> None:
+def erase(writer: Writer, person: str) -> None:
     """Remove all that is stored about a person but keyed hashes, in later copies of it as well."""
+    database = writer.database
     place = _beside(database)
     if place is not None:
         with database.reading() as connection:
             hidden = people.hidden(ledger_key(connection), person)
         # After a line's end: a crash may have left half a line.
         write_durably(place, f"\n{hidden}\n", os.O_APPEND)
-    with database.writing() as connection:
-        people.erase(connection, person)
+    writer.write_apart(lambda connection: people.erase(connection, person))
     database.forget()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection
 
-from discreet.database.connection import Database, insert, now
+from discreet.database.connection import insert, now
 from discreet.database.declaration import ledger_key
 from discreet.database.people import hidden
 from discreet.database.schema import frequencies
@@ -13,17 +14,16 @@ FORGOTTEN_MS = 600_000
 """After ten minutes every bucket is full again, and its row says nothing."""
 
 
-def take(database: Database, who: str, per_second: float, burst: float, wanted: float) -> float:
+def take(connection: Connection, who: str, per_second: float, burst: float, wanted: float) -> float:
     """Take up to `wanted` of somebody's bucket; what there was."""
     c, at = frequencies.c, now()
-    with database.writing() as connection:
-        name = hidden(ledger_key(connection), f"frequency:{who}")
-        row = connection.execute(sa.select(c.left, c.at).where(c.who == name).with_for_update())
-        left, since = row.one_or_none() or (burst, at)
-        left = min(burst, left + max(at - since, 0) / 1000 * per_second)
-        got = min(left, wanted)
-        connection.execute(sa.delete(frequencies).where(c.at < at - FORGOTTEN_MS))
-        kept = {"left": left - got, "at": at}
-        statement = insert(connection, frequencies).values(who=name, **kept)
-        connection.execute(statement.on_conflict_do_update(index_elements=["who"], set_=kept))
+    name = hidden(ledger_key(connection), f"frequency:{who}")
+    row = connection.execute(sa.select(c.left, c.at).where(c.who == name).with_for_update())
+    left, since = row.one_or_none() or (burst, at)
+    left = min(burst, left + max(at - since, 0) / 1000 * per_second)
+    got = min(left, wanted)
+    connection.execute(sa.delete(frequencies).where(c.at < at - FORGOTTEN_MS))
+    kept = {"left": left - got, "at": at}
+    statement = insert(connection, frequencies).values(who=name, **kept)
+    connection.execute(statement.on_conflict_do_update(index_elements=["who"], set_=kept))
     return float(got)

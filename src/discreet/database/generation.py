@@ -145,6 +145,11 @@ def was_restored(connection: Connection) -> bool:
     return bool(_inside(connection).restores)
 
 
+def current(connection: Connection) -> Generation:
+    """The generation: another one since an older copy was restored and charged in full."""
+    return _inside(connection)
+
+
 def next_number(connection: Connection) -> int:
     """The number of the next release: no number is given twice, also after a restored copy."""
     return _inside(connection).next_number(_latest(connection))

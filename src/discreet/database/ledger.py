@@ -7,7 +7,7 @@ two publishers who began from the same release only one can record the next.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -170,22 +170,32 @@ def summary(connection: Connection) -> Summary:
     return spend_pages.summary(spend_pages.pages(DatabasePages(connection)))
 
 
-def spread(connection: Connection, levels: Sequence[float]) -> list[tuple[float, float, int]]:
-    """For the operator alone: how many pairs have spent more than one offered level, up to the
-    next, undivided or pure: rows (above, up to, pairs)."""
-    bounds = [0.0, *levels]
+class Overview(NamedTuple):
+    """What all pairs have spent, in three ways: for the operator alone."""
+
+    totals: Summary
+    spread: list[tuple[float, float, int]]
+    """How many pairs have spent more than one offered level, up to the next, undivided or pure:
+    rows (above, up to, pairs)."""
+    counted: dict[int, int]
+    """How many pairs were counted last in each release."""
+
+
+def overview(connection: Connection, levels: Sequence[float]) -> Overview:
+    """All of it in one pass: a ledger may hold millions of pairs."""
+    bounds, found = [0.0, *levels], Counter[int]()
     counts = np.zeros(len(bounds) + 1, dtype=np.int64)
-    for page in spend_pages.pages(DatabasePages(connection)):
-        spent = page.numbers[1] + page.numbers[3]
-        # What was spent is a level rounded down to the grid: a hair above never happens.
-        counts += np.bincount(np.searchsorted(bounds, spent), minlength=len(counts))
-    return [(*pair, int(n)) for pair, n in zip(pairwise(bounds), counts[1:-1], strict=True)]
 
+    def seen() -> Iterator[Page]:
+        nonlocal counts
+        for page in spend_pages.pages(DatabasePages(connection)):
+            spent = page.numbers[1] + page.numbers[3]
+            # What was spent is a level rounded down to the grid: a hair above never happens.
+            counts += np.bincount(np.searchsorted(bounds, spent), minlength=len(counts))
+            numbers, times = np.unique(page.marks[0], return_counts=True)
+            found.update(dict(zip(numbers.tolist(), times.tolist(), strict=True)))
+            yield page
 
-def latest_counts(connection: Connection) -> dict[int, int]:
-    """For the operator alone: how many pairs were counted last in each release."""
-    found: Counter[int] = Counter()
-    for page in spend_pages.pages(DatabasePages(connection)):
-        numbers, counts = np.unique(page.marks[0], return_counts=True)
-        found.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
-    return dict(found)
+    totals = spend_pages.summary(seen())
+    between = zip(pairwise(bounds), counts[1:-1], strict=True)
+    return Overview(totals, [(*pair, int(n)) for pair, n in between], dict(found))

@@ -32,6 +32,19 @@ class OwnRating(NamedTuple):
     revision: int
     """Random, new with every change: tells whether a release has counted it as it is."""
 
+    @property
+    def for_lists(self) -> ForLists:
+        """What recommending needs of it."""
+        return ForLists(self.item, self.rating, self.changed_at)
+
+
+class ForLists(NamedTuple):
+    """What a list is made of: what, how it was rated and when."""
+
+    item: str
+    rating: float
+    changed_at: int
+
 
 _COLUMNS = [ratings.c[name] for name in OwnRating._fields]
 _OF_ONE = sa.select(*_COLUMNS).where(ratings.c.person == sa.bindparam("who"))

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from discreet.database.connection import insert, now
+from discreet.database import glance
+from discreet.database.connection import Database, insert, now
+from discreet.database.own_ratings import ForLists
 from discreet.database.schema import hidden_items, ratings, usual_levels
 
 _HIDDEN = (
@@ -19,10 +21,12 @@ _HIDDEN = (
     .order_by(hidden_items.c.hidden_at.desc(), hidden_items.c.item)
 )
 _FOR_LISTS = sa.union_all(
-    sa.select(ratings.c.item, ratings.c.rating).where(ratings.c.person == sa.bindparam("who")),
-    sa.select(hidden_items.c.item, sa.cast(sa.null(), ratings.c.rating.type)).where(
-        hidden_items.c.person == sa.bindparam("who")
+    sa.select(ratings.c.item, ratings.c.rating, ratings.c.changed_at).where(
+        ratings.c.person == sa.bindparam("who")
     ),
+    sa.select(
+        hidden_items.c.item, sa.cast(sa.null(), ratings.c.rating.type), hidden_items.c.hidden_at
+    ).where(hidden_items.c.person == sa.bindparam("who")),
 )
 _LEVEL = sa.select(usual_levels.c.level).where(usual_levels.c.person == sa.bindparam("who"))
 _LEVELS = sa.select(usual_levels.c.person, usual_levels.c.level).where(
@@ -55,14 +59,14 @@ def hidden(connection: Connection, person: str) -> list[str]:
     return list(connection.scalars(_HIDDEN, {"who": person}))
 
 
-def for_lists(connection: Connection, person: str) -> tuple[list[tuple[str, float]], list[str]]:
-    """Pairs (item, rating), and what does not interest: all that recommending needs, at once."""
+def for_lists(database: Database, person: str) -> tuple[list[ForLists], list[str]]:
+    """Own ratings, and what does not interest: all that recommending needs, at once."""
     own, without = [], []
-    for item, rating in connection.execute(_FOR_LISTS, {"who": person}):
+    for item, rating, at in glance.rows(database, _FOR_LISTS, {"who": person}):
         if rating is None:
             without.append(item)
         else:
-            own.append((item, rating))
+            own.append(ForLists(item, rating, at))
     return own, without
 
 

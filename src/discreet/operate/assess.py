@@ -1,6 +1,6 @@
 """Assess a release: what privacy costs in accuracy and in lists, for the operator alone.
 
-Errors are measured on held-out ratings without noise, so they are as secret as the ratings.
+Both are measured on held-out ratings, or events, without noise, so they are as secret as these.
 """
 
 from __future__ import annotations
@@ -37,32 +37,31 @@ MOST_LISTS = 2_000
 class Judged(NamedTuple):
     """How well a model does on what it has not seen."""
 
-    error: float
+    error: float | None
+    """None for events: nobody rated anything."""
     hits: float | None
 
 
 def assess(
     database: Database, declared: Declaration, snapshot: Snapshot, number: int
 ) -> Mapping[str, Any] | None:
-    """Keep the errors of release `number` and of other levels; None if there is too little."""
+    """Keep how good release `number` and other levels are; None if there is too little."""
     with database.reading() as connection:
         release = Release.from_files(ledger.files(connection, number))
-    found = errors_by_level(snapshot, declared, release)
+    found = quality_by_level(snapshot, declared, release)
     if found is not None:
         ledger.assess(database, number, found)
     return found
 
 
-def errors_by_level(
+def quality_by_level(
     snapshot: Snapshot, declared: Declaration, release: Release
 ) -> dict[str, Any] | None:
     """Errors and hits of lists with a tenth of the ratings hidden: at everybody's own level, at one
-    for all.
-
-    Of events there are none: nobody rated anything.
+    for all. Of events, which nobody rated, hits of lists alone.
     """
     data = snapshot.ratings
-    if len(data) < LEAST_RATINGS or data.events:
+    if len(data) < LEAST_RATINGS:
         return None
     if len(data.users) > MOST_PEOPLE:
         data = data.of_some_people(MOST_PEOPLE)
@@ -76,21 +75,24 @@ def errors_by_level(
     def fitted(spec: PrivacySpec) -> Judged:
         return judged(scheme.fit(split.train, spec, seed=0))
 
-    mean = np.full(len(split.test), float(np.mean(split.train.rating, dtype=np.float64)))
     uniform = [(level, fitted(PrivacySpec.uniform(level))) for level in GRID]
     found = {
         "chosen": fitted(offered(declared)),
         "no_noise": fitted(PrivacySpec.uniform(NO_NOISE)),
         "released": judged(FactorModel(release, _over(split.train, release))),
     }
+    hits = {
+        "uniform": [[level, one.hits] for level, one in uniform],
+        **{name: one.hits for name, one in found.items()},
+    }
+    if data.events:
+        return {"hits": hits}
+    mean = np.full(len(split.test), float(np.mean(split.train.rating, dtype=np.float64)))
     return {
         "mean": rmse(mean, split.test.rating),
         "uniform": [[level, one.error] for level, one in uniform],
         **{name: one.error for name, one in found.items()},
-        "hits": {
-            "uniform": [[level, one.hits] for level, one in uniform],
-            **{name: one.hits for name, one in found.items()},
-        },
+        "hits": hits,
     }
 
 
@@ -100,7 +102,8 @@ def _few(split: Split) -> Split:
 
 
 def _hits(model: FactorModel, split: Split, release: Release) -> float | None:
-    """How many of ten listed items are among those that somebody hid and liked, on average."""
+    """How many of ten listed items are among those that somebody hid and liked, or chose, on
+    average."""
     share = judge_lists(model, split, release.items)["precision@10"]
     return 10 * share if np.isfinite(share) else None
 
@@ -109,5 +112,7 @@ def _over(train: Ratings, release: Release) -> Ratings:
     return train.with_items(release.item_ids)
 
 
-def _error(model: FactorModel, split: Split) -> float:
+def _error(model: FactorModel, split: Split) -> float | None:
+    if split.test.events:
+        return None
     return rmse(model.predict_ratings(split.test, clip=True), split.test.rating)

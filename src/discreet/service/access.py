@@ -12,8 +12,9 @@ from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from discreet.database import frequencies, people
-from discreet.database.connection import Database, now
+from discreet.database.connection import now
 from discreet.database.people import SESSION, TOKEN, Bearer, Role
+from discreet.database.writer import Writer
 from discreet.service.limits import Buckets, Limits, Pool, Rate
 from discreet.service.problems import Problem, too_many
 from discreet.service.proxied import NamedByProxy
@@ -35,13 +36,13 @@ class Authenticator:
 
     def __init__(
         self,
-        database: Database,
+        writer: Writer,
         limits: Limits,
         *,
         named: NamedByProxy | None = None,
         admit: Callable[[str], str] = str,
     ) -> None:
-        self.database = database
+        self.database, self.writer = writer.database, writer
         self._named, self._admit = named, admit
         self.people = Buckets(limits.person, pool=self._pool("person"))
         self.addresses = Buckets(limits.address, pool=self._pool("address"))
@@ -55,7 +56,9 @@ class Authenticator:
         def take(who: str, rate: Rate, wanted: float) -> float:
             leave_the_loop()
             name = f"{kind}:{who}"
-            return frequencies.take(self.database, name, rate.per_second, rate.burst, wanted)
+            return self.writer.write_apart(
+                lambda at: frequencies.take(at, name, rate.per_second, rate.burst, wanted)
+            )
 
         return take
 
@@ -97,9 +100,13 @@ class Authenticator:
         if found.role == Role.SERVICE:
             self.limit(self.front_ends, found.name, cost)
             return found
+        self.charge(request, found, cost)
+        return found
+
+    def charge(self, request: Request, found: Bearer, cost: float) -> None:
+        """Count so much for somebody who is signed in, and for where they are."""
         self.limit(self.signed_in, address(request), cost)
         self.limit(self.people, found.name, cost)
-        return found
 
     def sign_in(self, request: Request, token: str) -> Bearer | None:
         """Who holds a token that was typed in; None if nobody does, or a program."""
@@ -113,8 +120,7 @@ class Authenticator:
     def _look_up(self, token: str, kind: str) -> Bearer | None:
         if len(token) > LONGEST_TOKEN:
             return None
-        with self.database.glancing() as connection:
-            found = people.bearer(connection, token)
+        found = people.holder(self.database, token)
         return found if found is not None and found.kind == kind else None
 
     def limit(self, buckets: Buckets, who: str, cost: float = 1.0) -> None:

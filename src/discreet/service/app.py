@@ -21,6 +21,7 @@ from discreet import __version__
 from discreet.database import ledger
 from discreet.database.connection import Database
 from discreet.database.hashes import hashes_of_one
+from discreet.database.writer import Writer
 from discreet.errors import DatabaseError
 from discreet.service import logs, pages, schedule
 from discreet.service.access import Authenticator, require_monitor
@@ -51,15 +52,16 @@ def create_app(
 ) -> FastAPI:
     """The service on one database, in which something was declared."""
     limits, metrics = limits or Limits(), Metrics()
-    cache = PublicCache(database)
+    cache, writer = PublicCache(database), Writer(database)
     service = Service(
         database=database,
+        writer=writer,
         public=cache,
         metrics=metrics,
         authenticator=Authenticator(
-            database, limits, named=doors.named, admit=lambda person: service.admit(person)
+            writer, limits, named=doors.named, admit=lambda person: service.admit(person)
         ),
-        programs=Programs(database, metrics, cache.look_again),
+        programs=Programs(database, metrics, cache.look_now),
         seal=Seal.of(database),
         open_to_all=doors.open_to_all,
         images=images,
@@ -139,6 +141,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         keeper.cancel()
         with suppress(asyncio.CancelledError):
             await keeper
+    await run_in_threadpool(service.public.end)
     await run_in_threadpool(service.programs.stop)
     await run_in_threadpool(service.writer.close)
     service.database.close()
@@ -147,6 +150,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 def _warm(service: Service) -> None:
     """Load release and compiled code now: the first visitor need not wait for them."""
+    service.public.begin()
     if service.public.model is None:
         logs.event("no release yet")
     with service.database.reading() as connection:

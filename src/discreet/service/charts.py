@@ -87,8 +87,11 @@ def budget(spread: Sequence[tuple[float, float, int]]) -> Chart:
     return _bars([(f"{low:g} to {high:g}", count) for low, high, count in spread])
 
 
-def picture(assessed: Mapping[str, Any]) -> Chart:
-    """Error against level, one for all; lines for nobody's privacy and for guessing the mean."""
+def picture(assessed: Mapping[str, Any]) -> Chart | None:
+    """Error against level, one for all; lines for nobody's privacy and for guessing the mean. None
+    of events, of which no rating is predicted."""
+    if "mean" not in assessed:
+        return None
     lines = {**_own_lines(assessed), "always the mean": assessed["mean"]}
     return _curve(assessed["uniform"], lines)
 

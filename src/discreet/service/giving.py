@@ -58,14 +58,21 @@ class Giving:
         self, person: str, item: str, rating: float, epsilon: float | None
     ) -> Alike[Asked, OwnRating]:
         """What gives or changes a rating, for the writer; a problem if it may not be given."""
-        self.card(item)
         if self.declared.events:
+            self.card(item)
             raise Problem(409, "events", "this service holds events, not ratings: send an event")
+        return self.to_set(person, item, rating, epsilon)
+
+    def to_set(
+        self, person: str, item: str, value: float, epsilon: float | None
+    ) -> Alike[Asked, OwnRating]:
+        """What makes a record this one, of a rating or of events: a change, or one undone."""
+        self.card(item)
         low, high = self.declared.scale
-        if not low <= rating <= high:
+        if not low <= value <= high:
             raise Problem(422, "outside_scale", f"a rating is from {low:g} to {high:g}")
         self._check_level(epsilon)
-        return Alike(self._give, Asked(person, item, rating, epsilon))
+        return Alike(self._give, Asked(person, item, value, epsilon))
 
     def to_rate_and_tell(
         self, person: str, item: str, rating: float, epsilon: float | None

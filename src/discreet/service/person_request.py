@@ -8,7 +8,7 @@ from __future__ import annotations
 from asyncio import wrap_future
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
@@ -21,6 +21,7 @@ from discreet.service.problems import still_there
 from discreet.service.state import Service, service_of
 from discreet.service.waiting import at_once
 
+T = TypeVar("T")
 Work = Callable[[Service, str], Any]
 """What is done for a person: the answer's content, or None for an answer without one."""
 Writing = Callable[[Service, str], Callable[[Connection], Any]]
@@ -45,22 +46,28 @@ class PersonRequest:
         """Do it for the person whose token this is; a problem if there is none.
 
         SQLite answers what is `quick` sooner than a thread could be changed. It counts as `cost`
-        requests.
+        requests; what counts as many is done in its turn, and refused at once.
         """
-        if quick and service_of(self.request).database.sqlite:
-            return await at_once(lambda: self._answer(work, headers, cost))
-        return await run_in_threadpool(self._answer, work, headers, cost)
+        service = service_of(self.request)
+        if cost > 1:
+            person = await self._soon(lambda: self._person(cost))
+            return await service.in_turn(lambda: _response(work(service, person), headers))
 
-    def _answer(self, work: Work, headers: dict[str, str] | None, cost: float) -> Response:
-        return _response(work(service_of(self.request), self._person(cost)), headers)
+        def answer() -> Response:
+            return _response(work(service, self._person()), headers)
+
+        return await (self._soon(answer) if quick else run_in_threadpool(answer))
+
+    async def _soon(self, work: Callable[[], T]) -> T:
+        """In a thread only where it takes one: SQLite is asked without going anywhere."""
+        if service_of(self.request).database.sqlite:
+            return await at_once(work)
+        return await run_in_threadpool(work)
 
     async def write(self, prepare: Writing, answer: Callable[[Service, Any], Any]) -> Response:
         """Write together with others, without a thread that waits, and answer from the result."""
         service = service_of(self.request)
-        if service.database.sqlite:
-            work = await at_once(lambda: prepare(service, self._person()))
-        else:
-            work = await run_in_threadpool(lambda: prepare(service, self._person()))
+        work = await self._soon(lambda: prepare(service, self._person()))
         with still_there():
             result = await wrap_future(service.writer.submit(work))
         return _response(answer(service, result), None)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from discreet.database.declaration import Declaration
 from discreet.privacy.lifetime import Loss
 from discreet.service.disclosure import Choice, Disclosure, Entered
+from discreet.service.words import Words, words_of
 
 _NAMES = ((0.2, "Very private"), (0.5, "Private"), (1.5, "Open"), (math.inf, "Hardly private"))
 """Up to an epsilon: somebody who wavers can become 55%, 63%, 82% sure, or surer."""
@@ -18,14 +19,14 @@ SEEDED = (
 )
 _SEEDED_IN_SHORT = "nothing is promised: a release was made with a seed."
 RESTORED = (
-    "This service was restored from a backup. What you rated after that backup was made, and lost, "
-    "may have entered a release all the same: it is not listed here, and if you have rated it "
+    "This service was restored from a backup. What you gave after that backup was made, and lost, "
+    "may have entered a release all the same: it is not listed here, and if you have given it "
     "again since, it may have been counted twice, beyond what its level promises."
 )
 
 
 _LOST = (
-    "If you rated this before, and it was lost when this service was restored from a backup, what "
+    "If you gave this before, and it was lost when this service was restored from a backup, what "
     "was told then comes on top."
 )
 
@@ -62,18 +63,18 @@ class Level:
 
 def offered_levels(declared: Declaration, ground: Ground) -> list[Level]:
     """The declared levels, most private first."""
-    named = [_name(level) for level in declared.levels]
+    named, words = [_name(level) for level in declared.levels], words_of(declared)
     return [
         Level(
             level,
             name if named.count(name) == 1 else f"{name} ({level:g})",
-            explained(Loss(level, declared.delta), ground),
+            explained(Loss(level, declared.delta), ground, words),
         )
         for level, name in zip(declared.levels, named, strict=True)
     ]
 
 
-def explained(loss: Loss, ground: Ground) -> str:
+def explained(loss: Loss, ground: Ground, words: Words) -> str:
     """What a loss means for one rating, true as worded: docs/proofs/incremental.md.
 
     Whether a rating is there is protected by epsilon, which of two values it has by twice that.
@@ -87,12 +88,16 @@ def explained(loss: Loss, ground: Ground) -> str:
         if loss.delta == 0
         else f"can guess right in at most {there} of all cases"
     )
-    return _with_what_was_lost(
-        "Even somebody who knows every other rating, and gives it an even chance that you rated "
-        f"this, {can} from all that we ever publish. If they know that you rated it, and waver "
-        f"between two ratings, at most {value}.",
-        ground,
+    said = (
+        f"Even somebody who knows every other {words.one}, and gives it an even chance that you "
+        f"{words.did} this, {can} from all that we ever publish."
     )
+    if words.values:
+        said += (
+            f" If they know that you {words.did} it, and waver between {words.values}, at most "
+            f"{value}."
+        )
+    return _with_what_was_lost(said, ground)
 
 
 def guessing(declared: Declaration, ground: Ground) -> str:
@@ -100,10 +105,11 @@ def guessing(declared: Declaration, ground: Ground) -> str:
     if ground == Ground.SEEDED:
         return _SEEDED_IN_SHORT.capitalize()
     lost = ", but for what was lost in a restore" if ground == Ground.RESTORED else ""
+    words = words_of(declared)
     return (
-        f"How often, at most, somebody guesses right whether you rated one of the {declared.things}"
-        ": who knows every other rating, gives this one an even chance, and sees all that we ever "
-        f"publish{lost}. A tossed coin is right in 50% of all cases."
+        f"How often, at most, somebody guesses right whether you {words.did} one of the "
+        f"{declared.things}: who knows every other {words.one}, gives this one an even chance, "
+        f"and sees all that we ever publish{lost}. A tossed coin is right in 50% of all cases."
     )
 
 
@@ -111,29 +117,30 @@ def _with_what_was_lost(text: str, ground: Ground) -> str:
     return f"{text} {_LOST}" if ground == Ground.RESTORED else text
 
 
-def told(found: Disclosure, ground: Ground) -> str:
+def told(found: Disclosure, ground: Ground, words: Words) -> str:
     """What all releases will ever have told about a rating, as things are."""
     if ground == Ground.SEEDED:
         return SEEDED
     if found.most.epsilon == 0:
-        nothing = "Nothing has left about this, and nothing will while you do not rate it."
+        nothing = f"Nothing has left about this, and nothing will while you do not {words.do} it."
         return _with_what_was_lost(nothing, ground)
-    return explained(found.most, ground)
+    return explained(found.most, ground, words)
 
 
-def would_mean(choice: Choice, found: Disclosure, ground: Ground) -> str:
+def would_mean(choice: Choice, found: Disclosure, ground: Ground, words: Words) -> str:
     """What it would mean to choose a level for this rating, given what was spent on it."""
     if ground == Ground.SEEDED:
         return _SEEDED_IN_SHORT
-    return _with_what_was_lost(_adds_up_to(choice, found), ground)
+    return _with_what_was_lost(_adds_up_to(choice, found, words), ground)
 
 
-def _adds_up_to(choice: Choice, found: Disclosure) -> str:
+def _adds_up_to(choice: Choice, found: Disclosure, words: Words) -> str:
     most = percent(surest(choice.most))
     can = (
-        f"somebody unsure whether you rated this can become {most} sure, no more"
+        f"somebody unsure whether you {words.did} this can become {most} sure, no more"
         if choice.most.delta == 0
-        else f"somebody unsure whether you rated this guesses right in {most} of all cases at most"
+        else f"somebody unsure whether you {words.did} this guesses right in {most} of all cases "
+        "at most"
     )
     if found.spent.epsilon == 0:
         return f"{can}."
@@ -147,16 +154,16 @@ def adding_up(declared: Declaration, ground: Ground) -> str:
     """That levels add up, said where one chooses: docs/proofs/incremental.md."""
     if ground == Ground.SEEDED:
         return _SEEDED_IN_SHORT.capitalize()
-    least, most = declared.levels[0], declared.levels[-1]
+    least, most, words = declared.levels[0], declared.levels[-1], words_of(declared)
     said = (
-        "Levels add up: somebody who asks about all of your ratings at once can learn what their "
-        "levels allow together"
+        f"Levels add up: somebody who asks about all of your {words.many} at once can learn what "
+        "their levels allow together"
     )
     if most < 2 * least or declared.delta:  # deltas come to more than their sum
         return f"{said}."
     count = math.floor(most / least + 1e-9)
     return (
-        f"{said}. {count} ratings at {_name(least).lower()} tell together as much as one at "
+        f"{said}. {count} {words.many} at {_name(least).lower()} tell together as much as one at "
         f"{_name(most).lower()} may."
     )
 

@@ -68,10 +68,11 @@ def still_there() -> Iterator[None]:
 
 @contextmanager
 def asking() -> Iterator[None]:
-    """For what a release cannot tell: of events, say, how much somebody would like something."""
+    """For what a release cannot tell: of events, say, how much somebody would like something, or of
+    a column that it does not have."""
     try:
         yield
-    except ParameterError as error:
+    except (DataError, ParameterError) as error:
         raise Problem(422, "cannot_rank", str(error)) from None
 
 

@@ -39,6 +39,7 @@ class Programs:
         self.database, self.metrics, self.changed = database, metrics, changed
         self.name = secrets.token_hex(8)
         self._publisher: subprocess.Popen[str] | None = None
+        self._watching: list[threading.Thread] = []
         self._released = False
         self._importing, self._previewing = threading.Lock(), threading.Lock()
 
@@ -60,8 +61,12 @@ class Programs:
             raise
         self.metrics.publishing.set(1)
         logs.event("publication begun")
-        for work in (self._wait, self._renew):
-            threading.Thread(target=work, args=(self._publisher,), daemon=True).start()
+        self._watching = [
+            threading.Thread(target=watch, args=(self._publisher,), daemon=True)
+            for watch in (self._wait, self._renew)
+        ]
+        for thread in self._watching:
+            thread.start()
         return begun
 
     def _renew(self, publisher: subprocess.Popen[str]) -> None:
@@ -79,8 +84,8 @@ class Programs:
         # The first line says that the release is out; its assessment may take longer.
         number = _number(publisher.stdout.readline())
         if number is not None:
-            self._released = True
             self._ended("published", number=number)
+            self._released = True  # until then, as it is loaded here first, the lease is renewed
         with publisher:  # which ends, and closes what it said
             publisher.stdout.read()
             following.join()
@@ -161,7 +166,7 @@ class Programs:
         program = subprocess.Popen(
             [sys.executable, "-m", "discreet", "operate", *words, "--json"],
             # Not on the command line, where every user of the machine could read a password.
-            env={**os.environ, "DISCREET_DATABASE": url},
+            env=_environment() | {"DISCREET_DATABASE": url},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -174,20 +179,27 @@ class Programs:
 
     def stop(self) -> None:
         """Give a running publication a little time, then end it: it leaves no trace, or all."""
-        if self._publisher is None or self._publisher.poll() is not None:
-            return
-        try:
-            # Once its release is out, nothing is lost if the assessment is.
-            self._publisher.wait(0 if self._released else STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._publisher.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                self._publisher.wait(5)
+        if self._publisher is not None and self._publisher.poll() is None:
+            try:
+                # Once its release is out, nothing is lost if the assessment is.
+                self._publisher.wait(0 if self._released else STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._publisher.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    self._publisher.wait(5)
+        for thread in self._watching:
+            thread.join(STOP_SECONDS)  # they write down how it ended
 
 
 def spooled(suffix: str) -> Any:
     """A file for an uploaded table that only its owner can read, and that goes when closed."""
     return tempfile.NamedTemporaryFile(suffix=suffix, prefix="discreet-import-")
+
+
+def _environment() -> dict[str, str]:
+    """Without what an operator has set for their own programs: ours are told all that they do."""
+    ours = os.environ.items()
+    return {name: value for name, value in ours if not name.startswith("DISCREET_OPERATE_")}
 
 
 def _number(line: str) -> int | None:

@@ -1,21 +1,22 @@
-"""What is public, held in memory: the catalogue and the latest release, renewed when it is old."""
+"""What is public, held in memory: the catalogue and the latest release, renewed by a thread."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.engine import Connection
 
 from discreet.data.items import Items
 from discreet.database import catalogue, generation, ledger
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration, catalogue_version, current
+from discreet.database.own_ratings import ForLists
 from discreet.errors import ParameterError
 from discreet.release.ranking import BEST, RANKINGS, Ranking
 from discreet.release.recommending import recommend
@@ -33,6 +34,7 @@ class Pick(NamedTuple):
 
     item: str
     score: float
+    error: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,21 +56,29 @@ class Model:
         return not self.release.certificate.seeded
 
     def recommend(
-        self, own: Sequence[tuple[str, float]], n: int, ranking: Ranking = BEST
+        self,
+        own: Sequence[ForLists],
+        n: int,
+        ranking: Ranking = BEST,
+        *,
+        with_error: bool = False,
     ) -> list[Pick]:
         """The n best unrated items for a person, from that person's own ratings alone."""
-        known = sorted((self.rows[item], rating) for item, rating in own if item in self.rows)
-        rows, ratings = zip(*known, strict=True) if known else ((), ())
+        known = sorted((self.rows[one.item], *one[1:]) for one in own if one.item in self.rows)
+        rows, ratings, times = zip(*known, strict=True) if known else ((), (), ())
         mine = Own(
             np.array([0, len(known)], dtype=np.int64),
             np.array(rows, dtype=np.int32),
             np.array(ratings, dtype=np.float64),
+            np.array(times, dtype=np.int64),
         )
-        listed = recommend(self.release, mine, n, ranking, threads=1)
-        return [
-            Pick(self.ids[row], round(value, 4))
-            for row, value in zip(listed.what.tolist(), listed.score.tolist(), strict=True)
-        ]
+        if with_error:
+            self.release.require_ratings()
+        who, what, score, people = recommend(self.release, mine, n, ranking, threads=1)
+        errors: list[float] = []
+        if with_error and people is not None:
+            errors = self.release.errors(mine, people, who, what, threads=1).tolist()
+        return picks_of((self.ids[row] for row in what.tolist()), score.tolist(), errors)
 
     def prepare(self) -> None:
         """Load compiled code and compute what is public of all lists now, not when one is asked."""
@@ -80,6 +90,16 @@ class Model:
         """Noisy counts, as released: anybody can see them."""
         tallies = self.release.tallies
         return np.zeros(len(self.ids)) if tallies is None else np.add(*tallies.votes())
+
+
+def picks_of(
+    items: Iterable[str], scores: Iterable[float], errors: Sequence[float] = ()
+) -> list[Pick]:
+    """A list as it is shown."""
+    shown = (round(score, 4) for score in scores)
+    if not errors:
+        return list(map(Pick, items, shown))
+    return list(map(Pick, items, shown, (round(error, 4) for error in errors)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,103 +125,118 @@ class Catalogue:
         return cls(version, cards, items.ids.values, removed)
 
 
+@dataclass(frozen=True, eq=False)
+class Public:
+    """All that is public at one moment: what belongs together is replaced together."""
+
+    declared: Declaration
+    restored: bool
+    """Whether there may be ratings that entered and that the ledger does not know of."""
+    catalogue: Catalogue
+    model: Model | None
+    index: SearchIndex
+
+
 class PublicCache:
-    """The newest catalogue and release that the database has, at most a second late."""
+    """The newest catalogue and release that the database has.
+
+    A thread looks every second and loads what is new; meanwhile everybody sees what was there.
+    Who asks waits for the very first look alone.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._lock = threading.Lock()
-        self._looked = float("-inf")
-        self._asked = self._answered = 0
-        self._catalogue = Catalogue(-1, {}, None)
-        self._model: Model | None = None
-        self._index = SearchIndex([])
-        self._restored = False
-        self._declared: Declaration | None = None
         self.archives = Archives()
+        self._public: Public | None = None
+        self._looking = threading.Lock()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def now(self) -> Public:
+        """All of it, as of one moment."""
+        if self._public is None:
+            self.look_now()
+        assert self._public is not None
+        return self._public
 
     @property
     def catalogue(self) -> Catalogue:
         """All items."""
-        self._renew()
-        return self._catalogue
+        return self.now.catalogue
 
     @property
     def model(self) -> Model | None:
         """The latest release; None before the first."""
-        self._renew()
-        return self._model
+        return self.now.model
 
     @property
     def declared(self) -> Declaration:
         """As it is declared now."""
-        self._renew()
-        assert self._declared is not None
-        return self._declared
+        return self.now.declared
 
     @property
     def restored(self) -> bool:
         """Whether there may be ratings that entered and that the ledger does not know of."""
-        self._renew()
-        return self._restored
+        return self.now.restored
 
     def search(self, query: str) -> list[Card]:
         """Items by title, genre and year."""
-        self._renew()
-        return self._index.search(query)
+        return self.now.index.search(query)
 
-    def look_again(self) -> None:
-        """Something has changed: do not wait for the second to end."""
-        self._asked += 1
+    def begin(self) -> None:
+        """Look now, and every second from now on."""
+        self._ended.clear()
+        self.look_now()
+        self._thread = threading.Thread(target=self._keep, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Look no more, whoever asks."""
+        with self._looking:
+            self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
 
     def look_now(self) -> None:
-        """Look at once, after whoever is looking: they may have begun before what is wanted."""
-        with self._lock:
-            self._look()
-
-    def _renew(self) -> None:
-        old = time.monotonic() - self._looked >= RENEW_SECONDS or self._answered != self._asked
-        if not old or not self._lock.acquire(blocking=False):
-            if self._catalogue.version >= 0:
+        """What is new is there when this returns; not for the event loop, where all would wait."""
+        with self._looking:  # whoever is looking may have begun before what is wanted
+            if self._ended.is_set():
                 return
-            self._lock.acquire()  # the very first look: wait for it
-        try:
-            self._look()
-        finally:
-            self._lock.release()
+            try:
+                with self.database.reading() as connection:
+                    self._public = _read(connection, self._public)
+            except Exception:
+                if self._public is None:
+                    raise
+                logs.failure("public cache not renewed")  # what is there is better than nothing
 
-    def _look(self) -> None:
-        asked = self._asked  # who asks from now on is not answered by this look
-        try:
-            with self.database.reading() as connection:
-                self._renew_from(connection)
-        except Exception:
-            if self._catalogue.version < 0:
-                raise
-            logs.failure("public cache not renewed")  # what is there is better than nothing
-        finally:
-            self._looked, self._answered = time.monotonic(), asked
+    def _keep(self) -> None:
+        while not self._ended.wait(RENEW_SECONDS):
+            self.look_now()
 
-    def _renew_from(self, connection: Any) -> None:
-        version, number = catalogue_version(connection), ledger.latest(connection)
-        self._restored = generation.was_restored(connection)
-        self._declared = current(connection)
-        new_items = version != self._catalogue.version
-        new_model = number and (self._model is None or self._model.entry.number != number)
-        if new_items:
-            items, gone = catalogue.read(connection), catalogue.removed(connection)
-            self._catalogue = Catalogue.of(version, items, gone)
-        if new_model:
-            entry = ledger.entries(connection)[-1]
-            model = Model(entry, Release.from_files(ledger.files(connection, number)))
-            model.prepare()
-            self._model = model
-        if new_items or new_model:
-            popularity: dict[str, float] = {}
-            if self._model is not None:
-                counts = self._model.popularity().tolist()
-                popularity = dict(zip(self._model.ids, counts, strict=True))
-            self._index = SearchIndex(shown(self._catalogue.cards.values(), popularity))
+
+def _read(connection: Connection, before: Public | None) -> Public:
+    """As the database has it; what has not changed is not read again."""
+    version, number = catalogue_version(connection), ledger.latest(connection)
+    declared, restored = current(connection), generation.was_restored(connection)
+    known = None if before is None else before.catalogue
+    model = None if before is None else before.model
+    new_items = known is None or version != known.version
+    new_model = number and (model is None or model.entry.number != number)
+    if known is None or new_items:
+        items, gone = catalogue.read(connection), catalogue.removed(connection)
+        known = Catalogue.of(version, items, gone)
+    if new_model:
+        entry = ledger.entries(connection)[-1]
+        model = Model(entry, Release.from_files(ledger.files(connection, number)))
+        model.prepare()
+    if before is not None and not new_items and not new_model:
+        return replace(before, declared=declared, restored=restored)
+    counts = {} if model is None else dict(zip(model.ids, model.popularity().tolist(), strict=True))
+    index = SearchIndex(shown(known.cards.values(), counts))
+    return Public(declared, restored, known, model, index)
 
 
 def _card(record: dict[str, Any]) -> Card:

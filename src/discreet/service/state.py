@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from fastapi import Request
+from sqlalchemy.engine import Connection
 
 from discreet.database import erasures, own_ratings, people, tastes
 from discreet.database.connection import Database, utc_time
@@ -23,12 +24,14 @@ from discreet.service.access import Authenticator
 from discreet.service.disclosure import Disclosure, Record
 from discreet.service.giving import Giving
 from discreet.service.monitoring import Metrics
+from discreet.service.overview import LedgerOverview
 from discreet.service.plain_language import Ground
 from discreet.service.problems import Problem, asking, still_there
 from discreet.service.programs import Programs
 from discreet.service.public_cache import Model, Pick, PublicCache
 from discreet.service.sealing import Seal
 from discreet.service.search import Card
+from discreet.service.waiting import InTurn, leave_the_loop
 
 if TYPE_CHECKING:
     from discreet.service.openid import Provider
@@ -39,6 +42,7 @@ class Service:
     """One recommender."""
 
     database: Database
+    writer: Writer
     public: PublicCache
     authenticator: Authenticator
     programs: Programs
@@ -51,12 +55,14 @@ class Service:
     """A folder with the operator's pictures of items."""
     provider: Provider | None = None
     """Where people sign in, if not by token alone."""
-    writer: Writer = field(init=False)
     giving: Giving = field(init=False)
+    in_turn: InTurn = field(init=False)
+    ledger_overview: LedgerOverview = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "writer", Writer(self.database))
         object.__setattr__(self, "giving", Giving(self.public, self.card))
+        object.__setattr__(self, "in_turn", InTurn())
+        object.__setattr__(self, "ledger_overview", LedgerOverview())
 
     @property
     def declared(self) -> Declaration:
@@ -67,6 +73,7 @@ class Service:
         """An item of the catalogue, or a problem."""
         card = self.public.catalogue.cards.get(item)
         if card is None:
+            leave_the_loop()
             self.public.look_now()
             card = self.public.catalogue.cards.get(item)
         if card is None:
@@ -82,7 +89,8 @@ class Service:
         """The latest release, or a problem."""
         model = self.public.model
         if model is None:
-            self.public.look_again()  # the first may just have come
+            leave_the_loop()
+            self.public.look_now()  # the first may just have come
             model = self.public.model
         if model is None:
             planned = self.declared.publish_every_hours > 0
@@ -110,14 +118,15 @@ class Service:
         if level not in self.declared.levels:
             offered = ", ".join(f"{one:g}" for one in self.declared.levels)
             raise Problem(422, "level_not_offered", f"choose one of the levels: {offered}")
-        with still_there(), self.database.writing() as connection:
-            tastes.choose_level(connection, person, level)
+        with still_there():
+            self.writer.write_apart(lambda at: tastes.choose_level(at, person, level))
 
     def hide(self, person: str, item: str, *, hidden: bool = True) -> None:
         """Leave an item out of a person's lists, or let it in again."""
         self.card(item)
-        with still_there(), self.database.writing() as connection:
-            (tastes.hide if hidden else tastes.show_again)(connection, person, item)
+        change = tastes.hide if hidden else tastes.show_again
+        with still_there():
+            self.writer.write_apart(lambda at: change(at, person, item))
 
     def hidden(self, person: str) -> list[str]:
         """What does not interest a person."""
@@ -134,16 +143,28 @@ class Service:
         with self.database.reading() as connection:
             return own_ratings.of(connection, person)
 
-    def recommend(self, person: str, n: int, ranking: Ranking = BEST) -> tuple[Model, list[Pick]]:
+    def recommend(
+        self, person: str, n: int, ranking: Ranking = BEST, *, with_error: bool = False
+    ) -> tuple[Model, list[Pick]]:
         """From a person's own ratings, as they are now, and the latest release."""
         model = self.model()
-        with self.database.reading() as connection:
-            own, hidden = tastes.for_lists(connection, person)
+        return model, self.recommend_from(model, person, n, ranking, with_error=with_error)
+
+    def recommend_from(
+        self,
+        model: Model,
+        person: str,
+        n: int,
+        ranking: Ranking = BEST,
+        *,
+        with_error: bool = False,
+    ) -> list[Pick]:
+        """The same from this release: several lists that are shown together come from one."""
+        own, hidden = tastes.for_lists(self.database, person)
         gone = [item for item in self.public.catalogue.removed if item in model.rows]
-        if hidden or gone:
-            ranking = replace(ranking, without=[*hidden, *gone])
         with asking():
-            return model, model.recommend(own, n, ranking)
+            ranking = ranking.leaving_out(model.release.items, [*hidden, *gone])
+            return model.recommend(own, n, ranking, with_error=with_error)
 
     @property
     def ground(self) -> Ground:
@@ -187,9 +208,12 @@ class Service:
         """A new person, and their token."""
         if not self.open_to_all:
             raise Problem(403, "closed", "ask the operator for a token: joining is closed")
-        with self.database.writing() as connection:
+
+        def welcome(connection: Connection) -> tuple[str, str]:
             person = people.new_person(connection)
             return person, people.issue(connection, Role.PERSON, person)
+
+        return self.writer.write_apart(welcome)
 
     def admit(self, person: str) -> str:
         """Somebody whom the company's own sign-in names by its own id; created if they are new."""
@@ -201,32 +225,35 @@ class Service:
         if not self.open_to_all:
             raise Problem(403, "closed", "ask the operator to let you in: joining is closed")
         try:
-            with self.database.writing() as connection:
-                return people.new_person(connection, person)
+            return self.writer.write_apart(lambda at: people.new_person(at, person))
         except DataError:
             raise Problem(403, "erased", "nobody can be here by this id any more") from None
 
     def new_token(self, person: str) -> str:
         """A new token for a person, in place of all others."""
-        with still_there(), self.database.writing() as connection:
-            return people.renew(connection, person)
+        with still_there():
+            return self.writer.write_apart(lambda at: people.renew(at, person))
 
     def begin_session(self, token: str) -> str:
         """A browser's session for who holds this token; a problem if it has just ended."""
-        with still_there(), self.database.writing() as connection:
-            session = people.begin_session(connection, token)
+        with still_there():
+            session = self.writer.write_apart(lambda at: people.begin_session(at, token))
         if session is None:
             raise Problem(401, "unknown_token", "nobody has this token any more")
         return session
 
     def begin_session_for(self, person: str) -> str:
         """A browser's session for somebody whom the company's own sign-in has named."""
-        with still_there(), self.database.writing() as connection:
-            return people.begin_session_for(connection, person)
+        with still_there():
+            return self.writer.write_apart(lambda at: people.begin_session_for(at, person))
+
+    def end_session(self, session: str) -> None:
+        """Sign a browser out."""
+        self.writer.write_apart(lambda at: people.revoke(at, session))
 
     def erase(self, person: str) -> None:
         """Remove all that is stored about a person but the ledger's keyed hashes."""
-        erasures.erase(self.database, person)
+        erasures.erase(self.writer, person)
 
 
 def service_of(request: Request) -> Service:

@@ -11,9 +11,15 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 
 T = TypeVar("T")
+
+
+HEAVY_AT_ONCE = 1
+"""What computes for long, one at a time: Python lets one thread compute anyway, and everybody who
+asks for something small would wait for a turn of each."""
 
 
 class WouldWaitError(Exception):
@@ -35,3 +41,14 @@ async def at_once(work: Callable[[], T]) -> T:
         return work()
     except WouldWaitError:
         return await run_in_threadpool(work)
+
+
+class InTurn:
+    """What computes for long: in a thread, when its turn has come; who waits holds no thread."""
+
+    def __init__(self) -> None:
+        self._limiter = CapacityLimiter(HEAVY_AT_ONCE)
+
+    async def __call__(self, work: Callable[[], T]) -> T:
+        """Do this in its turn."""
+        return await to_thread.run_sync(work, limiter=self._limiter)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from discreet.release.ranking import MOST_DIVERSITY
 from discreet.service.api.shapes import (
     EventIn,
     ItemIn,
@@ -15,7 +14,8 @@ from discreet.service.api.shapes import (
     RecommendationOut,
     Strict,
 )
-from discreet.service.limits import MOST_LISTS, MOST_RECOMMENDATIONS, MOST_ROWS
+from discreet.service.api.wishes import ListIn
+from discreet.service.limits import MOST_LISTS, MOST_ROWS
 
 
 class RatingRow(RatingIn):
@@ -61,13 +61,10 @@ class WrittenOut(BaseModel):
     skipped: int = Field(description="Of people who were erased, or, to delete, that are not there")
 
 
-class ListsIn(Strict):
-    """Whose lists are wanted."""
+class ListsIn(ListIn):
+    """Whose lists are wanted, and which."""
 
     people: Annotated[list[Person], Field(min_length=1, max_length=MOST_LISTS)]
-    n: Annotated[int, Field(ge=1, le=MOST_RECOMMENDATIONS)] = 10
-    rank_by: Literal["best", "likely", "liked"] = "best"
-    diversity: Annotated[float, Field(ge=0, le=MOST_DIVERSITY)] = 0.0
 
 
 class ListOut(BaseModel):

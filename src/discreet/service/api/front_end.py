@@ -20,7 +20,6 @@ from starlette.concurrency import run_in_threadpool
 from discreet.database import acts, answered, own_ratings, people
 from discreet.database.people import Bearer
 from discreet.errors import DataError
-from discreet.release.ranking import Ranking
 from discreet.service.access import Credentials, authenticator_of, require_front_end
 from discreet.service.api import bulk, shapes
 from discreet.service.api.person import everything, listed_out
@@ -28,6 +27,7 @@ from discreet.service.guard import BULK
 from discreet.service.limits import MOST_ROWS, ROWS_A_REQUEST
 from discreet.service.problems import Problem, described
 from discreet.service.state import Service, service_of
+from discreet.service.waiting import at_once
 
 router = APIRouter(
     prefix="/api/service",
@@ -114,8 +114,12 @@ def _rows(row: type[BaseModel]) -> dict[str, Any]:
     )
 
 
-def _prepared(rows: list[Any], to_put: Callable[[Any], Put]) -> list[tuple[str, Put]]:
+async def _prepared(rows: list[Any], to_put: Callable[[Any], Put]) -> list[tuple[str, Put]]:
     """What writes each row, with its person; a problem that names the first that cannot be."""
+    return await at_once(lambda: _all_prepared(rows, to_put))
+
+
+def _all_prepared(rows: list[Any], to_put: Callable[[Any], Put]) -> list[tuple[str, Put]]:
     found = []
     for place, row in enumerate(rows):
         try:
@@ -143,7 +147,7 @@ async def put_ratings(sender: Sender, key: Key = None) -> bulk.WrittenOut:
     an epsilon a rating keeps its level, or gets its owner's usual one."""
     service = service_of(sender.request)
     body, sent = await sender.read(bulk.RatingsIn)
-    puts = _prepared(
+    puts = await _prepared(
         body.rows, lambda row: service.giving.to_rate(row.person, row.item, row.rating, row.epsilon)
     )
     return await sender.write(key, sent, _put_all(puts))
@@ -155,7 +159,7 @@ async def add_events(sender: Sender, key: Key = None) -> bulk.WrittenOut:
     sent twice without one may count twice."""
     service = service_of(sender.request)
     body, sent = await sender.read(bulk.EventsIn)
-    puts = _prepared(
+    puts = await _prepared(
         body.rows,
         lambda row: service.giving.to_add_event(row.person, row.item, row.weight, row.epsilon),
     )
@@ -187,12 +191,13 @@ async def read_lists(sender: Sender) -> bulk.ListsOut:
 
 
 def _lists(service: Service, wanted: bulk.ListsIn) -> bulk.ListsOut:
-    ranking, lists, number = Ranking(by=wanted.rank_by, diversity=wanted.diversity), [], 0
+    model, lists = service.model(), []
     for person in wanted.people:
-        model, picks = service.recommend(person, wanted.n, ranking)
-        number = model.entry.number
+        picks = service.recommend_from(
+            model, person, wanted.n, wanted.ranking, with_error=wanted.with_error
+        )
         lists.append(bulk.ListOut(person=person, recommendations=listed_out(service, picks)))
-    return bulk.ListsOut(release=number, lists=lists)
+    return bulk.ListsOut(release=model.entry.number, lists=lists)
 
 
 _PERSON = _sent(shapes.PersonIn.model_json_schema())
@@ -212,7 +217,7 @@ async def erase_person(sender: Sender) -> None:
 
     def erase(service: Service) -> None:
         service.erase(body.person)
-        with service.database.writing() as connection:
-            acts.note(connection, sender.bearer.operator, "erase a person")
+        name = sender.bearer.operator
+        service.writer.write_apart(lambda at: acts.note(at, name, "erase a person"))
 
     await run_in_threadpool(erase, service_of(sender.request))

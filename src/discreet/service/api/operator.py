@@ -173,7 +173,7 @@ def take_down(request: Request, operator: Operator, body: o.TakedownIn) -> o.Tak
         if changed:
             act = "put an item back" if body.back else "take an item down"
             acts.note(connection, operator.operator, act, body.item)
-    service.public.look_again()
+    service.public.look_now()
     return o.TakedownOut(changed=changed, means=PUT_BACK if body.back else TAKEN_DOWN)
 
 
@@ -193,7 +193,7 @@ def change_declaration(
             {names.get(name, name): value for name, value in given.items()},
             operator.operator,
         )
-    service.public.look_again()
+    service.public.look_now()
     return read_declaration(request)
 
 
@@ -234,6 +234,8 @@ def read_publication(request: Request) -> o.PublicationOut:
 @router.get("/ledger")
 def read_ledger(request: Request) -> o.LedgerOut:
     """All releases, and what was spent."""
-    with service_of(request).database.reading() as connection:
+    service = service_of(request)
+    with service.database.reading() as connection:
         listed = [release_out(entry) for entry in ledger.entries(connection)]
-        return o.LedgerOut(releases=listed, **ledger.summary(connection))
+        totals = service.ledger_overview.get(connection).totals
+    return o.LedgerOut(releases=listed, **totals)

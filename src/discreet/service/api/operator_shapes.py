@@ -28,6 +28,7 @@ class ChangeIn(Strict):
     levels: Annotated[list[float], Field(min_length=1, max_length=20)] | None = None
     default_epsilon: Annotated[float | None, Field(gt=0)] = None
     publish_every_hours: Annotated[float | None, Field(ge=0, le=10**6)] = None
+    publications: Annotated[int | None, Field(ge=1, le=10**6)] = None
     things: Annotated[str | None, Field(min_length=1, max_length=40)] = None
 
 

@@ -7,42 +7,29 @@ deleting one rating are POSTs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.responses import Response
 from sqlalchemy.engine import Connection
 
 from discreet.database import acts, own_ratings, people, tastes
 from discreet.database.own_ratings import OwnRating
 from discreet.privacy.lifetime import Loss
-from discreet.release.ranking import MOST_DIVERSITY, RANKINGS, Ranking
 from discreet.service import plain_language
 from discreet.service.api import shapes
+from discreet.service.api.wishes import Count, Diversity, ListIn, RankBy
 from discreet.service.disclosure import Disclosure, Record
 from discreet.service.giving import Told
-from discreet.service.limits import HEAVY, MOST_RECOMMENDATIONS
+from discreet.service.limits import HEAVY
 from discreet.service.person_request import Ask
 from discreet.service.problems import Problem, described
 from discreet.service.public_cache import Pick
 from discreet.service.state import Service
+from discreet.service.words import words_of
 
 router = APIRouter(
     prefix="/api/me", tags=["one's own"], responses=described(400, 401, 403, 422, 429, 503)
 )
-Count = Annotated[int, Query(ge=1, le=MOST_RECOMMENDATIONS)]
-RankBy = Annotated[
-    Literal["best", "likely", "liked"],
-    Query(description="; ".join(f"{by}: by {words}" for by, words in RANKINGS.items())),
-]
-Diversity = Annotated[
-    float,
-    Query(
-        ge=0,
-        le=MOST_DIVERSITY,
-        description="How much it counts against an item that it is like those above it.",
-    ),
-]
 
 
 @router.get("", response_model=shapes.MeOut)
@@ -123,16 +110,31 @@ async def delete_rating(ask: Ask, body: shapes.ItemIn) -> Response:
 async def read_recommendations(
     ask: Ask, n: Count = 10, rank_by: RankBy = "best", diversity: Diversity = 0.0
 ) -> Response:
-    """One's recommendations, from one's own ratings as they are now and the latest release. They
-    are ranked by what one would choose and would like; the score is the predicted rating."""
-    ranking = Ranking(by=rank_by, diversity=diversity)
+    """One's recommendations, from one's own ratings or events as they are now and the latest
+    release. They are ranked by what one would choose and would like. The score is the predicted
+    rating; of events, how likely the item is beside the first."""
+    wanted = ListIn(n=n, rank_by=rank_by, diversity=diversity)
+    return await ask(_recommendations(wanted), quick=True)
 
+
+@router.post(
+    "/recommendations", response_model=shapes.RecommendationsOut, responses=described(404, 413)
+)
+async def read_filtered_recommendations(ask: Ask, body: ListIn) -> Response:
+    """The same, filtered: what one looks for is in no URL. Columns are those of the catalogue, and
+    a range's ends belong to it."""
+    return await ask(_recommendations(body), quick=True)
+
+
+def _recommendations(wanted: ListIn) -> Callable[[Service, str], shapes.RecommendationsOut]:
     def recommendations(service: Service, person: str) -> shapes.RecommendationsOut:
-        model, picks = service.recommend(person, n, ranking)
+        model, picks = service.recommend(
+            person, wanted.n, wanted.ranking, with_error=wanted.with_error
+        )
         listed = listed_out(service, picks)
         return shapes.RecommendationsOut(release=model.entry.number, recommendations=listed)
 
-    return await ask(recommendations, quick=True)
+    return recommendations
 
 
 @router.get("/disclosures", response_model=shapes.RecordOut)
@@ -187,7 +189,11 @@ def listed_out(service: Service, picks: list[Pick]) -> list[shapes.Recommendatio
     """A list as JSON."""
     return [
         shapes.RecommendationOut(
-            rank=rank, item=pick.item, title=service.title(pick.item), score=pick.score
+            rank=rank,
+            item=pick.item,
+            title=service.title(pick.item),
+            score=pick.score,
+            error=pick.error,
         )
         for rank, pick in enumerate(picks, start=1)
     ]
@@ -208,7 +214,7 @@ def _loss(loss: Loss) -> shapes.LossOut:
 
 
 def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
-    ground = service.ground
+    ground, words = service.ground, words_of(service.declared)
     return shapes.DisclosureOut(
         item=found.item,
         state=found.state,
@@ -220,13 +226,13 @@ def _disclosure(service: Service, found: Disclosure) -> shapes.DisclosureOut:
         next=_loss(found.next),
         most=_loss(found.most),
         can_be_raised=found.can_be_raised,
-        explained=plain_language.told(found, ground),
+        explained=plain_language.told(found, ground, words),
         choices=[
             shapes.ChoiceOut(
                 level=choice.level,
                 next=_loss(choice.next),
                 most=_loss(choice.most),
-                explained=plain_language.would_mean(choice, found, ground),
+                explained=plain_language.would_mean(choice, found, ground, words),
             )
             for choice in found.choices
         ],

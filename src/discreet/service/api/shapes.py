@@ -190,11 +190,14 @@ class RecommendationOut(BaseModel):
     rank: int
     item: str
     title: str
-    score: float
+    score: float = Field(
+        description="The predicted rating; of events, how likely it is beside the first."
+    )
+    error: float | None = Field(None, description="The score's standard error, where asked for.")
 
 
 class RecommendationsOut(BaseModel):
-    """Computed from one's own ratings and this release alone."""
+    """Computed from one's own ratings, or events, and this release alone."""
 
     release: int
     recommendations: list[RecommendationOut]

@@ -16,8 +16,10 @@ from discreet.service.pages import (
     browse,
     company,
     covers,
+    declaring,
     entrance,
     home,
+    importing,
     item,
     operator,
     rating,
@@ -25,7 +27,10 @@ from discreet.service.pages import (
 from discreet.service.pages.rendering import render, wants_page
 
 router = APIRouter(include_in_schema=False)
-for part in (entrance, company, home, browse, item, rating, account, covers, operator):
+_PARTS = (
+    entrance, company, home, browse, item, rating, account, covers, operator, importing, declaring,
+)  # fmt: skip
+for part in _PARTS:
     router.include_router(part.router)
 
 
@@ -45,6 +50,8 @@ async def refused(request: Request, problem: Exception) -> Response:
         return await problems.refused(request, problem)
     if problem.status_code == 401:
         return Response(status_code=303, headers={"Location": "/signin"})
+    if problem.status_code == 303:
+        return Response(status_code=303, headers=problem.headers)
     unknown = problem.status_code == 404 and not isinstance(problem, problems.Problem)
     message = "there is no such page" if unknown else str(problem.detail)
     answer = render(

@@ -6,9 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from starlette.concurrency import run_in_threadpool
 
+from discreet.database.people import Bearer
 from discreet.service import charts, plain_language
+from discreet.service.access import authenticator_of
 from discreet.service.disclosure import Disclosure, State
+from discreet.service.limits import HEAVY
 from discreet.service.pages.rendering import render
 from discreet.service.pages.visitors import (
     SignedIn,
@@ -24,8 +28,15 @@ router = APIRouter()
 
 
 @router.get("/privacy")
-def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Response:
+async def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Response:
     """What leaves this server about me."""
+    assert visitor is not None
+    charge = authenticator_of(request).charge
+    await run_in_threadpool(charge, request, visitor, HEAVY - 1)  # one was counted
+    return await service_of(request).in_turn(lambda: _privacy(request, visitor, person))
+
+
+def _privacy(request: Request, visitor: Bearer, person: str) -> Response:
     service = service_of(request)
     record = service.record(person)
     return render(
@@ -38,6 +49,7 @@ def privacy_page(request: Request, visitor: Visitor, person: SignedIn) -> Respon
         addresses={
             found.item: f"/item/{service.seal.close('item', person, found.item)}"
             for found in record.ratings
+            if found.item in service.public.catalogue.cards
         },
         tones={
             found.item: sum(one < (found.epsilon or 0) for one in service.declared.levels)
@@ -75,6 +87,14 @@ def promise_values(service: Service) -> dict[str, Any]:
 
 def _order(found: Disclosure) -> tuple[int, float]:
     return list(State).index(found.state), -found.spent.epsilon
+
+
+@router.get("/level")
+def level_page(request: Request, visitor: Visitor, person: SignedIn) -> Response:
+    """The level of all that follows, asked of everybody new before anything else."""
+    service = service_of(request)
+    values = level_values(service, service.usual_level(person))
+    return render(request, "first.html", visitor=visitor, **values, **service.notices())
 
 
 @router.post("/level")

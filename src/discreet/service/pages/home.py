@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from discreet.service.pages.member import Member, points
+from discreet.service.pages.member import Member
 from discreet.service.pages.rendering import render
 from discreet.service.pages.undoing import undoable
-from discreet.service.pages.visitors import SignedIn, Visitor
+from discreet.service.pages.visitors import Settled, Visitor
 from discreet.service.shelves import BEGIN
 from discreet.service.state import service_of
 
@@ -16,7 +16,7 @@ router = APIRouter()
 
 
 @router.get("/home")
-def home_page(request: Request, visitor: Visitor, person: SignedIn, undo: str = "") -> Response:
+def home_page(request: Request, visitor: Visitor, person: Settled, undo: str = "") -> Response:
     """What fits this person, and why."""
     service = service_of(request)
     member = Member.of(service, person)
@@ -27,7 +27,6 @@ def home_page(request: Request, visitor: Visitor, person: SignedIn, undo: str = 
         shelves=member.home(),
         count=len(member.own),
         begin=BEGIN,
-        points=points(service),
         undo=undoable(service, person, undo),
         **service.notices(),
     )

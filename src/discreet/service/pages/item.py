@@ -11,10 +11,11 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from discreet.service.pages.member import Member, Shown, points
+from discreet.service import plain_language
+from discreet.service.pages.member import Member, Shown
 from discreet.service.pages.rendering import render
 from discreet.service.pages.undoing import undoable
-from discreet.service.pages.visitors import SignedIn, Visitor
+from discreet.service.pages.visitors import Settled, SignedIn, Visitor
 from discreet.service.problems import Problem
 from discreet.service.public_cache import Model
 from discreet.service.search import Card
@@ -37,17 +38,21 @@ class Reason:
 
 @dataclass(frozen=True)
 class Guess:
-    """What the model thinks that one would give, and how far it may be off."""
+    """What the model thinks that one would give, and how far it may be off; of events, how likely
+    it is that one chooses it."""
 
-    score: float
-    error: float
     reasons: list[Reason]
     popularity: float
+    score: float = 0.0
+    error: float = 0.0
+    place: int = 0
+    """In one's whole list, the likeliest first; 0 where people rate."""
+    listed: int = 0
 
 
 @router.get("/item/{name}")
 def item_page(
-    request: Request, visitor: Visitor, person: SignedIn, name: str, undo: str = ""
+    request: Request, visitor: Visitor, person: Settled, name: str, undo: str = ""
 ) -> Response:
     """Everything about one item."""
     service = service_of(request)
@@ -60,7 +65,6 @@ def item_page(
         similar=_similar(member, card),
         undo=undoable(service, person, undo),
         place="item",
-        points=points(service),
         **panel_values(member, card),
         **service.notices(),
     )
@@ -72,15 +76,13 @@ def level_part(
     visitor: Visitor,
     person: SignedIn,
     name: str,
-    place: Literal["home", "browse", "mine", "similar"] = "home",
+    place: Literal["home", "browse", "mine", "hidden", "similar"] = "home",
 ) -> Response:
     """The small control of a card, opened: stars, levels and what they mean here."""
     service = service_of(request)
     member, card = _open(service, person, name)
     values = panel_values(member, card)
-    return render(
-        request, "level.html", visitor=visitor, place=place, points=points(service), **values
-    )
+    return render(request, "level.html", visitor=visitor, place=place, **values)
 
 
 def panel_values(member: Member, card: Card) -> dict[str, Any]:
@@ -90,7 +92,7 @@ def panel_values(member: Member, card: Card) -> dict[str, Any]:
         "shown": member.shown(card),
         "found": found,
         "options": member.options(found),
-        "hidden": card.id in member.hidden,
+        "adding": plain_language.adding_up(member.service.declared, member.service.ground),
     }
 
 
@@ -101,10 +103,14 @@ def _open(service: Service, person: str, name: str) -> tuple[Member, Card]:
     return Member.of(service, person), service.card(item)
 
 
-def _known(member: Member, model: Model) -> tuple[list[str], list[float]]:
-    """Own ratings that the release knows of."""
-    mine = [one for one in member.own if one.item in model.rows]
-    return [one.item for one in mine], [one.rating for one in mine]
+def _others(member: Member, model: Model, card: Card) -> tuple[list[str], list[float], list[int]]:
+    """Own ratings, or events, that the release knows of, but for this one; and when they were."""
+    mine = [one for one in member.own if one.item in model.rows and one.item != card.id]
+    return (
+        [one.item for one in mine],
+        [one.rating for one in mine],
+        [one.changed_at for one in mine],
+    )
 
 
 def _guess(member: Member, card: Card) -> Guess | None:
@@ -112,19 +118,29 @@ def _guess(member: Member, card: Card) -> Guess | None:
     model = member.service.public.model
     if model is None or card.id not in model.rows:
         return None
-    items, ratings = _known(member, model)
-    others = [(i, r) for i, r in zip(items, ratings, strict=True) if i != card.id]
-    items, ratings = [i for i, _ in others], [r for _, r in others]
-    predicted = model.release.predict(items, ratings, [card.id], with_error=True)
-    why = model.release.explain(items, ratings, card.id)
+    items, ratings, times = _others(member, model, card)
+    why = model.release.explain(items, ratings, card.id, times=times)
     cards = member.service.public.catalogue.cards
     reasons = [
         Reason(member.shown(cards[item]), share)
         for item, share in why.because.select("item", "share").head(_REASONS).iter_rows()
         if share >= _LEAST_SHARE and item in cards
     ]
+    if model.release.events:
+        place, listed = _place(member, model, card)
+        return Guess(reasons, why.popularity, place=place, listed=listed)
+    predicted = model.release.predict(items, ratings, [card.id], with_error=True)
     score, error = float(predicted.ratings[0]), float(predicted.standard_errors[0])
-    return Guess(score, error, reasons, why.popularity)
+    return Guess(reasons, why.popularity, score=score, error=error)
+
+
+def _place(member: Member, model: Model, card: Card) -> tuple[int, int]:
+    """Which place it has, from one's other choices, among all that one has not chosen."""
+    items, values, times = _others(member, model, card)
+    without = list(member.service.public.catalogue.removed) or None
+    listed = model.release.recommend(items, values, len(model.ids), without=without, times=times)
+    found = listed["item"].index_of(card.id)
+    return 0 if found is None else found + 1, listed.height
 
 
 def _similar(member: Member, card: Card) -> list[Shown]:

@@ -14,9 +14,7 @@ from discreet.service.plain_language import Ground
 from discreet.service.public_cache import Pick
 from discreet.service.search import Card
 from discreet.service.state import Service
-
-MOST_STARS = 6
-"""With more points on the scale, stars would be too small to tap."""
+from discreet.service.words import words_of
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,8 @@ class Shown:
     """The name of the rating's level; of the one that a rating would get, if there is none yet."""
     tone: int
     """The level's place among those on offer, for its colour."""
+    hidden: bool
+    """Whether it does not interest them."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Member:
     def of(cls, service: Service, person: str) -> Member:
         """Read what is theirs."""
         with service.database.reading() as connection:
-            level = tastes.usual_level(connection, person) or service.declared.usual_level
+            level = service.giving.usual_levels(connection, [person])[person]
             own, hidden = own_ratings.of(connection, person), tastes.hidden(connection, person)
         return cls(service, person, own, hidden, level)
 
@@ -104,6 +104,7 @@ class Member:
             score,
             self.level_name(epsilon),
             self.tone(epsilon),
+            card.id in self.hidden,
         )
 
     def listed(self, picks: list[Pick]) -> list[Shown]:
@@ -138,6 +139,7 @@ class Member:
         """The levels that a rating can have, and what each would mean for it."""
         level = self.level if found.epsilon is None else found.epsilon
         ground: Ground = self.service.ground
+        words = words_of(self.service.declared)
         choices = [c for c in found.choices if c.level in self.names or c.level == level]
         if found.chosen is not None and found.chosen not in choices:
             choices.append(found.chosen)  # chosen over the API
@@ -145,17 +147,9 @@ class Member:
             Option(
                 self.level_name(choice.level),
                 choice,
-                plain_language.would_mean(choice, found, ground),
+                plain_language.would_mean(choice, found, ground, words),
                 choice.level == level,
                 self.tone(choice.level),
             )
             for choice in choices
         ]
-
-
-def points(service: Service) -> list[float]:
-    """The ratings to choose from by a tap, if they are few and whole; else one types a number."""
-    low, high = service.declared.scale
-    if low == int(low) and high == int(high) and high - low < MOST_STARS:
-        return [float(value) for value in range(int(low), int(high) + 1)]
-    return []

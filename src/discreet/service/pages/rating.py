@@ -1,4 +1,4 @@
-"""One tap: rate, change the level, take back, not interested, undo.
+"""One tap: rate or choose, change the level, take back, not interested, undo.
 
 Every tap is a form that works by itself; our script sends the same form and gets back only the
 parts that changed.
@@ -14,16 +14,18 @@ from fastapi.responses import RedirectResponse, Response
 from discreet.database import own_ratings
 from discreet.service.pages import undoing
 from discreet.service.pages.item import panel_values
-from discreet.service.pages.member import Member, points
+from discreet.service.pages.member import Member
 from discreet.service.pages.rendering import render
+from discreet.service.pages.tapping import Tap, put
 from discreet.service.pages.undoing import Undo
 from discreet.service.pages.visitors import SignedIn, Visitor
 from discreet.service.problems import Problem
 from discreet.service.search import Card
 from discreet.service.state import Service, service_of
+from discreet.service.words import words_of
 
 router = APIRouter()
-PLACES = {"home": "/home", "browse": "/browse", "mine": "/mine"}
+PLACES = {"home": "/home", "browse": "/browse", "mine": "/mine", "hidden": "/mine/hidden"}
 """Where a form without a script goes back to; "item" is the item's own page."""
 ItemField = Annotated[str, Form(max_length=500)]
 PlaceField = Annotated[str, Form(max_length=10)]
@@ -36,26 +38,33 @@ def rate(
     person: SignedIn,
     item: ItemField,
     rating: Annotated[float | None, Form(allow_inf_nan=False)] = None,
+    weight: Annotated[float | None, Form(ge=0, allow_inf_nan=False)] = None,
     epsilon: Annotated[float | None, Form(allow_inf_nan=False)] = None,
     action: Annotated[str, Form(max_length=10)] = "save",
     place: PlaceField = "item",
 ) -> Response:
-    """Give, change or take back a rating, or give it another level."""
+    """Give, change or take back a rating or a choice, or give it another level."""
     service = service_of(request)
+    words = words_of(service.declared)
+    if action == "delete" and item in service.public.catalogue.removed:
+        service.take_back(person, item)  # it has no page any more: there is nowhere else to go
+        return RedirectResponse("/privacy", 303)
     card = service.card(item)
     with service.database.reading() as connection:
         before = own_ratings.one(connection, person, item)
     if action == "delete":
         service.take_back(person, item)
-        said = f"Your rating of {card.title} is deleted."
+        said = f"Your {words.one} of {card.title} is deleted."
     else:
-        if action == "level" and before is not None:
-            rating = before.rating
-        if rating is None:
-            raise Problem(422, "no_rating", "choose a rating first")
-        now = service.rate(person, item, rating, epsilon)
-        level = Member.of(service, person).level_name(now.epsilon)
-        said = f"Saved: {card.title}, {now.rating:g}, {level.lower()}."
+        if action == "level":
+            if before is None:
+                raise Problem(404, "not_rated", f"you have not {words.done} this")
+            now = put(service, person, item, before.rating, epsilon)
+        else:
+            now = Tap(rating, weight, epsilon).save(service, person, item)
+        level = Member.of(service, person).level_name(now.epsilon).lower()
+        value = "" if service.declared.events else f", {now.rating:g}"
+        said = f"Saved: {card.title}{value}, {level}."
     undo = undoing.remember(service, person, item, before, said)
     return _answer(request, visitor, person, card, place, undo)
 
@@ -117,7 +126,7 @@ def _parts(
     service: Service, person: str, card: Card, place: str, undo: Undo | None
 ) -> dict[str, Any]:
     member = Member.of(service, person)
-    values: dict[str, Any] = {"place": place, "undo": undo, "points": points(service)}
+    values: dict[str, Any] = {"place": place, "undo": undo}
     if place == "item":
         return values | panel_values(member, card)
     values["shown"] = member.shown(card)

@@ -14,8 +14,10 @@ from discreet.database.connection import utc_time
 from discreet.database.people import Bearer
 from discreet.privacy.lifetime import Loss
 from discreet.service import charts
+from discreet.service.pages.taps import taps_of
 from discreet.service.plain_language import digits, percent, surest
 from discreet.service.state import service_of
+from discreet.service.words import words_of
 
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 
@@ -49,6 +51,7 @@ def render(
     """A page, or a part of one."""
     declared = service_of(request).declared
     values |= {"visitor": visitor, "declared": declared, "things": declared.things}
+    values |= {"w": words_of(declared), "taps": taps_of(declared)}
     answer = templates.TemplateResponse(
         request, name, {"status": status, **values}, status_code=status
     )

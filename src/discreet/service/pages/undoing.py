@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from discreet.database.own_ratings import OwnRating
+from discreet.service.pages.tapping import put
 from discreet.service.problems import Problem
 from discreet.service.state import Service
 
@@ -46,7 +47,7 @@ def undo(service: Service, person: str, sealed: str) -> str:
     elif value is None:
         service.take_back(person, item)
     else:
-        service.rate(person, item, float(value), float(epsilon))
+        put(service, person, str(item), float(value), float(epsilon))
     return str(item)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Request
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from discreet.database import people
+from discreet.database import tastes
 from discreet.database.people import SESSION_HOURS, Bearer, Role
 from discreet.service.access import authenticator_of, session_cookie
 from discreet.service.problems import Problem
@@ -24,16 +25,10 @@ def visitor(request: Request) -> Bearer | None:
 Visitor = Annotated[Bearer | None, Depends(visitor)]
 
 
-def signed_in_person(request: Request, found: Visitor) -> str:
+def signed_in_person(found: Visitor) -> str:
     """The person who is signed in."""
     if found is None or found.person is None:
         raise Problem(401, "signed_out", "sign in first")
-    if service_of(request).declared.events:
-        raise Problem(
-            404,
-            "no_pages",
-            "these pages ask for ratings, and this service holds events: it is used over its API",
-        )
     return found.person
 
 
@@ -47,6 +42,19 @@ def signed_in_operator(found: Visitor) -> Bearer:
 
 
 SignedIn = Annotated[str, Depends(signed_in_person)]
+
+
+def settled_person(request: Request, person: SignedIn) -> str:
+    """The same, once they have chosen a level for all: who has not is asked first, however they
+    came here."""
+    with service_of(request).database.reading() as connection:
+        chosen = tastes.usual_level(connection, person)
+    if chosen is None:
+        raise HTTPException(303, headers={"Location": "/level"})
+    return person
+
+
+Settled = Annotated[str, Depends(settled_person)]
 Operator = Annotated[Bearer, Depends(signed_in_operator)]
 
 
@@ -91,8 +99,7 @@ def end_session(request: Request, *, signed_in: bool) -> Response:
     """Sign a browser out."""
     session = request.cookies.get(session_cookie(request))
     if signed_in and session is not None:
-        with service_of(request).database.writing() as connection:
-            people.revoke(connection, session)
+        service_of(request).end_session(session)
     answer = RedirectResponse("/", 303)
     forget_session(request, answer)
     return answer

@@ -58,7 +58,7 @@ async function tap(form, button) {
   const parts = await part(goal, new URLSearchParams(new FormData(form, button)));
   if (!parts) return;
   const changed = parts.querySelector(".card, .panel");
-  const hidden = goal === "/hide" && form.closest(".card");
+  const hidden = goal === "/hide" && button?.name !== "hidden" && form.closest(".card");
   if (hidden) hidden.hidden = true;
   else show(changed);
   if (dialog?.open) dialog.close();
@@ -184,7 +184,7 @@ document.addEventListener("keydown", (event) => {
 rove(document);
 
 // Back and forth, and a page that is loaded again: the browser remembers what was looked for.
-const looking = document.querySelector("form.search");
+const looking = document.querySelector("form.search[action='/browse']");
 if (looking) {
   const again = (state) => search(new URLSearchParams(state)).catch(unreachable);
   if (typeof history.state === "string") again(history.state);
