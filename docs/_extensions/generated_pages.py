@@ -12,6 +12,7 @@ from pathlib import Path
 
 import command_pages
 import field_pages
+import odd_pages
 import python_pages
 import result_pages
 import service_pages
@@ -53,6 +54,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     },
     "python errors": python_pages.write_errors,
     "proofs": _list_proofs,
+    **{f"odd {what}": partial(odd_pages.write, what) for what in ("ratings", "items")},
 }
 MARK = re.compile(r"^<!-- generated: (.*) -->$", re.MULTILINE)
 

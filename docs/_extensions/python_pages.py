@@ -20,19 +20,40 @@ GROUPS = {
     "evaluation": ("cross_validate", "hold_out", "k_folds", "by_time", "leave_last_out", "Split",
                    "search", "Search", "SecretsWarning", "plan_publications", "Schedule",
                    "advised"),
+    "judging": (),
+    "audit": (),
+    "spark": (),
     "client": (),
 }  # fmt: skip
-INSIDE = {
+INSIDE: dict[str, tuple[str, ...]] = {
     "schemes": ("discreet.schemes.model.FactorModel",),
     "releases": ("discreet.release.ranking.Ranking", "discreet.release.explaining.Explanation"),
+    "judging": (
+        *(f"discreet.evaluate.judge.{name}" for name in ("Judging", "judge_lists")),
+        *(f"discreet.evaluate.metrics.{name}" for name in ("errors", "rmse", "mae", "cdf",
+                                                          "summary", "Metric")),
+        *(f"discreet.evaluate.lists.{name}" for name in ("Lists", "Facts", "ListMetric")),
+        *(f"discreet.evaluate.baselines.{name}" for name in ("Reference", "find_method")),
+    ),
+    "audit": (
+        *(f"discreet.audit.suite.{name}" for name in ("every_game", "games_for", "audit",
+                                                      "alarms")),
+        *(f"discreet.audit.game.{name}" for name in ("Game", "Finding", "play_game")),
+        "discreet.audit.fits.games_of",
+    ),
+    "spark": tuple(
+        f"discreet.engines.spark.{name}"
+        for name in ("open_session", "read_ratings", "spark_ratings", "read_events",
+                     "spark_events", "SparkRatings", "fit", "recommend")
+    ),
     "client": tuple(
         f"discreet.client.{name}"
         for name in ("FrontEnd", "Rating", "Event", "Recommendation", "Written", "ServiceError")
     ),
-}
+}  # fmt: skip
 """What one gets from a public name, and so should be able to look up."""
 NEWER = "others"
-"""The page of every public name that has no group yet."""
+"""Every public name that has no group yet: none, says a test."""
 
 
 def write(group: str) -> str:

@@ -133,6 +133,13 @@ def test_a_plan_is_played_on_the_club_and_advises_a_number(tmp_path: Path) -> No
     assert figure.read_text().lstrip().startswith("<?xml")
 
 
+def test_a_plan_of_events_says_that_it_goes_by_lists() -> None:
+    shown = ok("plan", "--events", *PLAN)
+    assert "NDCG@10 of lists to expect" in shown
+    assert "the best lists on average" in shown.replace("\n", " ")
+    assert "RMSE" not in shown
+
+
 def test_a_plan_looks_at_secret_ratings_only_if_it_is_told_to(table: Path) -> None:
     told = refused("plan", table)
     assert "is no public data set" in told

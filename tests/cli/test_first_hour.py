@@ -8,8 +8,9 @@ import pytest
 
 from discreet.cli import extras, pages
 from discreet.data.ratings import Ratings
-from discreet.errors import DataError, LedgerError, ParameterError
+from discreet.errors import ParameterError
 from discreet.experiments.source import Source
+from discreet.kernels import ahead
 from discreet.schemes.tally import Tally
 from tests.cli.running import ok, refused, run
 
@@ -126,13 +127,28 @@ def test_the_doctor_names_the_remedy_for_what_is_missing(monkeypatch: pytest.Mon
     assert "pip install 'discreet[plots]'" in ok("doctor")
 
 
-def test_an_error_names_the_page_that_explains_it(shop: Path) -> None:
-    done = run("fit", "sales.csv", cwd=shop)
-    assert done.stderr.splitlines()[-1] == "help: discreet help tables"
+def test_an_error_names_the_section_that_explains_it(shop: Path) -> None:
+    told = {
+        ("fit", "sales.csv"): "help: discreet help tables#separator",
+        ("fit", "nowhere.csv"): "help: discreet help tables#files",
+        ("fit", "sales.csv", *FIT[:-1], "0.5"): "help: discreet help tables#levels",
+        ("recommend", "nowhere"): "help: discreet help lists#when-a-release-cannot-be-read",
+        ("fit", "sales.csv", "--scale", "5"): "help: discreet fit --help",
+        ("data", "reduce", "sales.csv", "--scale", "5"): "help: discreet data reduce --help",
+    }
+    for words, last in told.items():
+        assert run(*words, cwd=shop).stderr.splitlines()[-1] == last
     assert "# Your own table" in ok("help", "tables")
-    assert pages.explained_by(LedgerError()) == "sharp-edges"
     assert pages.explained_by(ParameterError()) is None
-    assert pages.explained_by(DataError()) == "tables"
+
+
+def test_every_section_that_errors_name_is_there() -> None:
+    for _, _, place in pages._EXPLAINED:
+        assert 40 < len(ok("help", place)) < len(ok("help", place.partition("#")[0]))
+    told = ok("help", "tables#separator")
+    assert told.startswith("### Separator")
+    assert "### Encoding" not in told
+    assert "there are your-own-table" in refused("help", "tables#cooking")
 
 
 def test_every_page_of_the_list_is_there_and_shipped() -> None:
@@ -162,7 +178,7 @@ def test_what_fit_prints_for_programs_is_the_certificate_that_was_saved(shop: Pa
 
 def test_an_item_table_that_calls_the_item_otherwise_is_told_how_to_map_it(shop: Path) -> None:
     (shop / "odd.csv").write_text("Ding;Name\n0001;A\n0002;B, C\n")
-    assert "--separator ';'" in refused("inspect", "odd.csv", cwd=shop)
+    assert "--item-separator ';'" in refused("inspect", "odd.csv", cwd=shop)
     words = ("inspect", "odd.csv", "--separator", ";")
     assert "--item-columns item=..." in refused(*words, cwd=shop)
     assert "names the items" in ok(*words, "--item-columns", "item=Ding", cwd=shop)
@@ -179,3 +195,78 @@ def test_the_shell_completes_options_of_schemes() -> None:
     words = {"COMP_WORDS": "discreet fit --thre", "COMP_CWORD": "2"}
     done = run(_DISCREET_COMPLETE="complete_bash", **words)
     assert "--threshold" in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    "words", [("fit", *FIT), ("evaluate", "--no-baselines", *FIT), ("recommend", "-n", "1")]
+)
+def test_a_first_run_says_that_it_compiles(
+    words: tuple[str, ...], shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[bool] = []
+    monkeypatch.setattr(ahead, "cache_folder", lambda: shop / "nothing" / "there")
+    monkeypatch.setattr(ahead, "compile_ahead", lambda: started.append(True))
+    command, *rest = words
+    table = "release" if command == "recommend" else "sales.csv"
+    if command == "recommend":
+        assert ok("fit", "sales.csv", *FIT, "-q", cwd=shop) == ""
+    done = run(command, table, *rest, cwd=shop)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Compiling, once after an installation")
+    assert started
+
+
+def test_what_diverges_leaves_the_others_their_rows(shop: Path) -> None:
+    words = ("evaluate", "sales.csv", *FIT, "--gamma", "5000", "--scheme", "pdp-pmf")
+    assert "gamma = 5000 diverges" in refused(*words, cwd=shop)
+    both = (*words, "--scheme", "tally", "--no-baselines")
+    done = run(*both, cwd=shop)
+    assert done.returncode == 0, done.stderr
+    assert "pdp-pmf printed diverged: gamma = 5000 diverges" in done.stderr
+    [line] = [line for line in done.stdout.splitlines() if line.startswith("pdp-pmf printed")]
+    assert "diverged" in line
+    rows = json.loads(ok(*both, "--json", cwd=shop))
+    assert [(row["scheme"], row["diverged"]) for row in rows] == [
+        ("pdp-pmf printed", True),
+        ("tally", None),
+    ]
+
+
+def test_words_that_cannot_be_meant_are_answered(shop: Path) -> None:
+    assert "did you mean uniform:0.5?" in refused(
+        "fit", "sales.csv", *FIT[:-1], "0.5", "-q", cwd=shop
+    )
+    done = run("fit", "sales.csv", *FIT[:-1], "uniform:1000", "-q", cwd=shop)
+    assert done.returncode == 0
+    assert done.stderr.startswith("Warning: epsilon 1000 protects nobody")
+    assert "it is a file, and a release is a folder" in refused("recommend", "sales.csv", cwd=shop)
+    assert "--item-columns" in refused("inspect", "release", "--columns", "item=x", cwd=shop)
+    assert "No item is left" in ok("recommend", "release", "--among", "item=nowhere", cwd=shop)
+
+
+def test_one_person_s_ratings_need_no_user(shop: Path) -> None:
+    ok("fit", "sales.csv", *FIT, "-q", cwd=shop)
+    (shop / "mine.csv").write_text("item\n0001\n")
+    told = refused("recommend", "release", "--ratings", "mine.csv", cwd=shop)
+    assert "no column 'rating'" in told
+    assert "user" not in told
+    (shop / "mine.csv").write_text("item;rating\n0001;5\n")
+    told = refused("recommend", "release", "--ratings", "mine.csv", cwd=shop)
+    assert "--separator ';'" in told
+    (shop / "mine.csv").write_text("item,rating\n0001,11\n")
+    told = refused("recommend", "release", "--ratings", "mine.csv", cwd=shop)
+    assert "the release knows ratings 0..10" in told
+    assert "--scale" not in told
+
+
+def test_a_stream_reads_what_is_read_whole(shop: Path) -> None:
+    rows = SHOP.splitlines()[1:]
+    (shop / "odd.csv").write_text("\n".join(["sep=|", *(row.replace(";", " | ") for row in rows)]))
+    places = ("user=1", "item=2", "rating=3")
+    words = [word for place in places for word in ("--columns", place)]
+    how = (*FIT[:2], *words, "--privacy", "uniform:1", "--seed", "1", "--json")
+    for engine in ("local", "stream"):
+        ok("fit", "odd.csv", *how, "--engine", engine, "--out", engine, cwd=shop)
+    ok("fit", "sales.csv", *FIT, "--seed", "1", "-q", "--out", "whole", cwd=shop)
+    listed = [ok("recommend", name, "-n", "7", cwd=shop) for name in ("whole", "local", "stream")]
+    assert len(set(listed)) == 1

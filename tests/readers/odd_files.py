@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,10 @@ class Odd:
     name: str
     content: bytes | str | Callable[[Path], Any]
     says: str | int
-    """Part of the message; or the number of ratings, where it is read."""
+    """Part of the message; or the number of ratings or items, where it is read."""
     how: Mapping[str, Any] = field(default_factory=dict)
     users: tuple[Any, ...] | None = None
-    """Who must be in it, where that is what might go wrong."""
+    """Who (of an item table: which items) must be in it, where that is what might go wrong."""
 
     def write(self, folder: Path) -> Path:
         """Make the file."""
@@ -54,6 +54,8 @@ def _parquet(**columns: Any) -> Callable[[Path], Any]:
 
 _ROW = {"user": "ann", "item": 7, "rating": 5}
 _OTHER = {"user": "bob", "item": "08", "rating": 4.5}
+_LONG, _X = ",".join(f"c{k}" for k in range(30_000)), ",".join("x" * 30_000)
+_PLACES = {"columns": {"user": "1", "item": "2", "rating": "3"}}
 ODD_FILES = [
     # Read as they are.
     Odd("byte order mark", "r.csv", "\ufeff" + PLAIN, 2, users=("ann", "bob")),
@@ -84,6 +86,13 @@ ODD_FILES = [
     Odd("dates of any look", "r.csv", "user,item,rating,date\na,1,5,17.05.2024\n", 1),
     Odd("many more columns", "r.csv", _WIDE + ",rating\na,1" + ",x" * 500 + ",5\n", 1),
     Odd("blank lines", "r.csv", "user,item,rating\na,1,5\n\nb,1,5\n,,\n", 2),
+    Odd("blanks around", "r.csv", "user, item, rating\n ann , 07, 5\n", 1, users=("ann",)),
+    Odd("sep=; of Excel", "r.csv", "sep=;\r\n" + PLAIN.replace(",", ";"), 2, users=("ann", "bob")),
+    Odd("a header of 200 kB", "r.csv", f"user,item,{_LONG},rating\na,1,{_X},5\n", 1),
+    Odd("a list in an object", "r.json", json.dumps({"ratings": [_ROW, _OTHER]}), 2),
+    Odd("the same, on lines", "r.json", json.dumps({"n": 2, "r": [_ROW, _OTHER]}, indent=1), 2),
+    Odd("no header, told", "r.csv", "ann,7,5\nbob,8,3\n", 2, _PLACES, ("ann", "bob")),
+    Odd("no header, 1,2,3", "r.csv", "1,2,3\n7,2,4\n", 2, _PLACES, ("1", "7")),
     # Read when it is told what it cannot know.
     Odd("semicolons", "r.csv", PLAIN.replace(",", ";"), "separator=';' (--separator ';')"),
     Odd("tabs", "r.csv", PLAIN.replace(",", "\t"), "(--separator tab)"),
@@ -93,7 +102,11 @@ ODD_FILES = [
     Odd("Latin-1", "r.csv", "user,item,rating\nJosé,1,5\n".encode("latin-1"), "--encoding latin-1"),
     Odd("UTF-16", "r.csv", PLAIN.encode("utf-16"), "--encoding utf-16"),
     Odd("UTF-16, told", "r.csv", PLAIN.encode("utf-16"), 2, {"encoding": "utf-16"}),
+    Odd("UTF-16 without a mark", "r.csv", PLAIN.encode("utf-16-le"), "--encoding utf-16-le"),
     Odd("no header", "r.csv", "1,31,2.5\n1,1029,3\n", "the first row must name the columns"),
+    Odd("no header, text", "r.csv", "ann,7,5\nbob,8,3\n", "--columns user=PLACE"),
+    Odd("a comment", "r.csv", "# of May\n" + PLAIN, "remove the comment"),
+    Odd("a matrix", "r.csv", "user,f1,f2,f3,f4,f5\nann,7,5,,1,2\n", "a row for each rating"),
     Odd("no header, alike", "r.csv", "1,31,1\n1,1029,3\n", "the first row must name the columns"),
     Odd("no rating", "r.csv", "user,item\na,1\n", "--columns rating=..."),
     Odd("other names", "r.csv", "Wer,Was,Note\na,1,5\n", "--columns user=... --columns item=..."),
@@ -137,18 +150,51 @@ ODD_FILES = [
     Odd("levels as words", "r.csv", "user,item,rating,epsilon\na,1,5,high\n", "got 'high'"),
 ]
 
+FILMS = "item,title,year\n0001,Alien,1979\n2,Brazil,1985\n"
+ODD_ITEM_TABLES = [
+    # Read as they are.
+    Odd("an index without a name", "i.csv", ",item,title\n0,0001,A\n1,2,B\n", 2, users=("0001",)),
+    Odd("a comma at the end", "i.csv", "item,title,\n1,A,\n2,B,\n", 2),
+    Odd("two nameless columns", "i.csv", ",item,title,\n0,1,A,x\n1,2,B,\n", 2),
+    Odd("names in Cyrillic", "i.csv", "item,название,год\n1,Солярис,1972\n", 1),
+    Odd("names in Chinese", "i.csv", "item,片名,年份\n1,英雄,2002\n2,,\n", 2),
+    Odd("a name of signs", "i.csv", "item,#,€ [net]\n1,7,3.5\n2,8,4\n", 2),
+    Odd("a nameless column", "i.parquet", _parquet(**{"item": [1, 2], "": [0, 1]}), 2),
+    Odd("byte order mark", "i.csv", "\ufeff" + FILMS, 2),
+    Odd("CR line ends", "i.csv", FILMS.replace("\n", "\r"), 2),
+    Odd("gzip", "i.csv.gz", gzip.compress(FILMS.encode()), 2),
+    Odd("usual names", "i.csv", "Article No,Product Name\n0042,Lamp\n", 1, users=("0042",)),
+    Odd("genres in brackets", "i.csv", "item,genres\n1,\"['a', 'b']\"\n2,['a']\n", 2),
+    Odd("other names, told", "i.csv", "Ding\n1\n", 1, {"columns": {"item": "Ding"}}),
+    # Read when it is told what it cannot know, or mended by their owner.
+    Odd("semicolons", "i.csv", FILMS.replace(",", ";"), "(--item-separator ';')"),
+    Odd("other names", "i.csv", "Ding,Name\n1,A\n", "--item-columns item=..."),
+    Odd("two items", "i.csv", "item_id,product_id\n1,2\n", "--item-columns item=item_id"),
+    Odd("Latin-1", "i.csv", "item,title\n1,Amélie\n".encode("latin-1"), "--encoding latin-1"),
+    Odd("empty", "i.csv", "", "i.csv is empty"),
+    Odd("header alone", "i.csv", "item,title\n", "the item table is empty"),
+    Odd("no item in a row", "i.csv", "item,title\n,A\n", "item id is missing at row 1"),
+    Odd("an item twice", "i.csv", "item,title\n1,A\n1,B\n", "stands twice"),
+    Odd("ratings", "i.csv", PLAIN, "this looks like a ratings table"),
+    Odd("a title that is mapped twice", "i.csv", FILMS, "already", {"columns": {"title": "year"}}),
+    Odd("a reserved name", "i.csv", "item,_x\n1,2\n", "are reserved: rename '_x'"),
+]
 
-def messages(folder: Path) -> str:
+
+def messages(folder: Path, files: Sequence[Odd]) -> str:
     """A line of Markdown for every file: what is odd about it, and what it gets."""
     from discreet.errors import DiscreetError
-    from discreet.readers.tables import read_ratings
+    from discreet.readers.tables import read_items, read_ratings
 
     out = io.StringIO()
-    for odd in ODD_FILES:
+    for odd in files:
+        read: Callable[..., object] = read_items if odd in ODD_ITEM_TABLES else read_ratings
         path = odd.write(folder)
         try:
-            said = f"read: {read_ratings(path, **odd.how)}"
+            said = f"read: {read(path, **odd.how)}"
         except DiscreetError as error:
             said = str(error).replace(f"{folder}/", "")
-        out.write(f"| {odd.about} | {said.replace('|', chr(92) + '|')} |\n")
+        for sign in "\\|*_<[`":
+            said = said.replace(sign, f"\\{sign}")
+        out.write(f"| {odd.about.replace('_', chr(92) + '_')} | {said} |\n")
     return out.getvalue()

@@ -32,9 +32,9 @@ from discreet.cli import (
     sweep,
 )
 from discreet.cli.bundles import unbundled
-from discreet.cli.groups import Group
+from discreet.cli.groups import CHOSEN, PATH, Group, offered
 from discreet.cli.schemes import mentioned, with_options
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, ParameterError
 
 _SETTINGS: dict[str, Any] = {
     "no_args_is_help": True,
@@ -59,12 +59,23 @@ class _Commands(Group):
             whole.command(name)(with_options(_FITTING[name], mentioned(rest)))
             command = typer.main.get_command(whole)
             command.name = name
+            ctx.meta[CHOSEN] = command
+        if name == "audit":
+            rest = audit.with_a_file(rest)
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; interrupted, it says so, and that nothing lies about half-written."""
+        """Run a command; refused, it says so in its own options; interrupted, that nothing lies
+        about half-written."""
         try:
             return super().invoke(ctx)
+        except DiscreetError as error:
+            command = ctx.meta.get(CHOSEN)
+            known = command.params if command is not None else ()
+            flags = [flag for one in known for flag in (*one.opts, *one.secondary_opts)]
+            path = f"discreet {ctx.meta[PATH]} --help" if command is not None else None
+            _refuse(error, offered(str(error), flags), path)
+            raise typer.Exit(1) from None
         except KeyboardInterrupt:
             typer.echo("\nInterrupted: no file was left half-written.", err=True)
             raise typer.Exit(130) from None
@@ -81,8 +92,8 @@ for _name, _command in _FITTING.items():
     app.command(_name)(with_options(_command, ()))
 app.command("recommend")(unbundled(recommend.recommend))
 app.command("inspect")(unbundled(inspect.inspect))
-app.command("audit")(audit.audit)
-app.command("reproduce")(reproduce.reproduce)
+app.command("audit")(unbundled(audit.audit))
+app.command("reproduce")(unbundled(reproduce.reproduce))
 app.command("sweep")(unbundled(sweep.sweep))
 app.command("compare")(unbundled(compare.compare))
 app.command("plan")(unbundled(plan.plan))
@@ -131,7 +142,15 @@ def main() -> None:
     try:
         app(prog_name="discreet")
     except DiscreetError as error:
-        typer.echo(f"error: {error}", err=True)
-        if (page := pages.explained_by(error)) is not None:
-            typer.echo(f"help: discreet help {page}", err=True)
+        _refuse(error, str(error))
         sys.exit(1)
+
+
+def _refuse(error: DiscreetError, words: str, options: str | None = None) -> None:
+    """Say why, and where more is said: a section of a page, or, of a word that does not fit, what
+    options there are."""
+    typer.echo(f"error: {words}", err=True)
+    if (section := pages.explained_by(error)) is not None:
+        typer.echo(f"help: discreet help {section}", err=True)
+    elif isinstance(error, ParameterError) and options is not None:
+        typer.echo(f"help: {options}", err=True)

@@ -118,8 +118,11 @@ def erase(
     """
     opened, _ = opened_database(database)
     from discreet.database import erasures
+    from discreet.database.writer import Writer
 
-    erasures.erase(opened, name)
+    writer = Writer(opened)
+    erasures.erase(writer, name)
+    writer.close()
     typer.echo("Erased. What was released cannot be recalled.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,8 @@ import typer
 
 from discreet.cli import extras, show
 from discreet.cli import options as o
-from discreet.cli.bundles import Reading
+from discreet.cli.bundles import RatingsReading
+from discreet.cli.completion import one_of
 from discreet.cli.findings import show_findings, show_setting
 from discreet.cli.schemes import mentioned
 from discreet.errors import OutputError, ParameterError
@@ -18,11 +20,28 @@ from discreet.schemes import find_scheme
 
 if TYPE_CHECKING:
     from discreet.audit.game import Finding
-    from discreet.data.ratings import Ratings
     from discreet.privacy.certificate import Certificate
 
 
+PRINTED = Path("-")
+"""In place of a file: what stands on standard output."""
+
+
+def with_a_file(words: list[str]) -> list[str]:
+    """The words of a line, with a file after every --json that has none.
+
+    >>> with_a_file(["--json", "--field"]), with_a_file(["--json", "a.json"])
+    (['--json', '-', '--field'], ['--json', 'a.json'])
+    """
+    found: list[str] = []
+    for word, following in pairwise([*words, "--"]):
+        alone = word == "--json" and following.startswith("-") and following != str(PRINTED)
+        found += [word, str(PRINTED)] if alone else [word]
+    return found
+
+
 def audit(
+    *,
     release: Annotated[
         Path | None,
         typer.Option(
@@ -36,7 +55,7 @@ def audit(
     scheme: Annotated[
         str | None,
         typer.Option(
-            metavar=o.SCHEME_NAMES,
+            **one_of(o.SCHEME_NAMES),
             help="Instead: attack one scheme, also of your own, through its public fit.",
         ),
     ] = None,
@@ -76,9 +95,16 @@ def audit(
     fits: Annotated[
         int | None, typer.Option(help="Runs on each side of games through fit (400).")
     ] = None,
+    reading: RatingsReading,
     json: Annotated[
-        Path | None, typer.Option(help="Write all rows to this file, each as soon as it is there.")
+        Path | None,
+        typer.Option(
+            metavar="[FILE]",
+            help="Write all rows to this file, each as soon as it is there; without a file, print "
+            "them in place of tables.",
+        ),
     ] = None,
+    quiet: o.QuietOption = False,
     figure: Annotated[
         Path | None, typer.Option(help="Draw claims against proven losses (.svg, .png, .pdf).")
     ] = None,
@@ -111,6 +137,9 @@ def audit(
     extras.require("audit", "an audit")
     if figure is not None:
         extras.require("plots", "--figure")
+    printed = json == PRINTED
+    silent = quiet or printed
+    json = None if printed else json
     for path in (json, figure):
         if path is not None and not path.parent.is_dir():
             raise OutputError(f"cannot write {path}: there is no folder {path.parent}")
@@ -125,10 +154,12 @@ def audit(
     if paper is not None:
         if thorough or mutants or (release, ratings, runs, fits) != (None, None, None, None):
             raise ParameterError("--paper goes with --json, --figure and --seed only")
-        show_setting(_read(paper), json, figure, seed)
+        if silent:
+            raise ParameterError("--paper shows tables: give --json a file, and leave --quiet away")
+        show_setting(reading.load(paper), json, figure, seed)
         return
-    data = None if ratings is None else _read(ratings)
-    with show.progress_bar() as progress:
+    data = None if ratings is None else reading.load(ratings)
+    with show.progress_bar(silent) as progress:
         if field:
             from discreet.audit import field as zoo
 
@@ -166,23 +197,22 @@ def audit(
             )
         except KeyboardInterrupt:
             interrupted = True
-    if release is not None:
-        _about_release(certificate)
-    show_findings(findings)
-    if (
-        release is None
-        and scheme is None
-        and not field
-        and (reason := database_missing()) is not None
-    ):
-        show.console().print(f"Left out: {reason}.", style="yellow")
-    if mutants:
-        _score(findings)
+    if printed:
+        typer.echo(dumps([finding.row() for finding in findings], indent=2))
+    if not silent:
+        if release is not None:
+            _about_release(certificate)
+        show_findings(findings)
+        if (release, scheme, field) == (None, None, False) and (reason := database_missing()):
+            show.console().print(f"Left out: {reason}.", style="yellow")
+        if mutants:
+            _score(findings)
     if figure is not None and findings:
         from discreet.audit.figures import draw_audit
 
         draw_audit([f for f in findings if not f.game.secret], figure)
-        typer.echo(f"Figure saved to {figure}.")
+        if not silent:
+            typer.echo(f"Figure saved to {figure}.")
     if interrupted:
         typer.echo(f"Interrupted after {len(findings)} of {len(games)} games.", err=True)
         raise typer.Exit(130)
@@ -222,10 +252,6 @@ def _about_release(certificate: Certificate) -> None:
     if "of the training levels" in certificate.threshold_words:
         console.print("t was computed from the ratings and is not known: the audit takes t = 1.")
     console.print()
-
-
-def _read(source: str) -> Ratings:
-    return Reading().load(source)
 
 
 def _save(findings: list[Finding], path: Path | None) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+import typer
+
 from discreet.cli import options as o
 from discreet.cli import parse, show
 from discreet.errors import ParameterError, SpecError
@@ -70,20 +72,24 @@ class TextTable:
 
 
 @dataclass(frozen=True)
-class Reading(TextTable):
-    """How a table of ratings, or of events, is read."""
+class ItemText(TextTable):
+    """How a text file is read that is an item table."""
+
+    separator: o.EitherSeparatorOption = None
+
+
+@dataclass(frozen=True)
+class RatingsReading(TextTable):
+    """How a table of ratings is read."""
 
     columns: o.ColumnsOption = None
     scale: o.ScaleOption = None
     keep: o.KeepOption = None
-    events: o.EventsOption = False
-    quantity: o.QuantityOption = None
-    repeats: o.RepeatsOption = None
 
     @property
     def rules(self) -> EventRules | None:
         """By which rows of events become records; None for ratings."""
-        return parse.rules(self.events, self.quantity, self.repeats, self.scale, self.keep)
+        return None
 
     @property
     def value(self) -> source.Reading:
@@ -102,6 +108,20 @@ class Reading(TextTable):
     def load(self, where: str) -> Ratings:
         """The ratings, or events, that a command was given."""
         return self.value.load(where)
+
+
+@dataclass(frozen=True)
+class Reading(RatingsReading):
+    """How a table of ratings, or of events, is read."""
+
+    events: o.EventsOption = False
+    quantity: o.QuantityOption = None
+    repeats: o.RepeatsOption = None
+
+    @property
+    def rules(self) -> EventRules | None:
+        """By which rows of events become records; None for ratings."""
+        return parse.rules(self.events, self.quantity, self.repeats, self.scale, self.keep)
 
 
 @dataclass(frozen=True)
@@ -141,6 +161,11 @@ class ItemTable:
         return found
 
 
+PROTECTS_NOBODY = 20.0
+"""Above it a warning is given: e^20 is half a billion, and so many times surer of a rating may
+somebody be who sees the release."""
+
+
 @dataclass(frozen=True)
 class Levels:
     """Which privacy levels ratings have."""
@@ -152,9 +177,16 @@ class Levels:
 
     def spec(self, has_levels: bool) -> PrivacySpec | None:
         """The specification; by default the table's epsilon column, if it has one."""
-        return parse.privacy(
+        found = parse.privacy(
             self.privacy, has_levels, self.max_level, self.min_level, self.default_level
         )
+        if found is not None and found.max_level > PROTECTS_NOBODY:
+            typer.echo(
+                f"Warning: epsilon {found.max_level:g} protects nobody: whoever sees the release "
+                "may be sure of any rating. Useful levels: discreet help tables#levels",
+                err=True,
+            )
+        return found
 
     def spec_that_keeps(self, has_levels: bool, *, override: bool) -> PrivacySpec | None:
         """The same; one that replaces what people chose must be asked for."""

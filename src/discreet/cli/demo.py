@@ -41,10 +41,10 @@ def demo(
     folder = out.expanduser() / "release"
     check_target(folder)
     undrawn = extras.tell_undrawn()
-    _compile_ahead()
+    show.compiling_ahead()
     club = cinema_club()
     split = hold_out(club.ratings, 0.2, seed=seed)
-    console.print(f"[bold]The {LABEL}[/]")
+    console.print(f"The {LABEL}", style="bold")
     console.print(
         "One fifth of the ratings is held out. Levels follow the paper's default groups: "
         "epsilon from 0.1 to 1.0.\n"
@@ -61,12 +61,6 @@ def demo(
     console.print(show.certificate(model.release.certificate))
     show_newcomer(model.release)
     console.print(f"\nThe release is in {folder}. Next: discreet inspect {folder}")
-
-
-def _compile_ahead() -> None:
-    from discreet.kernels.ahead import compile_ahead
-
-    compile_ahead()
 
 
 class _Entry(NamedTuple):

@@ -43,7 +43,7 @@ def doctor(as_json: o.JsonOption = False) -> None:
         table.add_column("", overflow="fold")
         for name, value in rows.items():
             table.add_row(name, value)
-        console.print(table, markup=False)
+        console.print(table)
         console.print()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -10,6 +11,7 @@ import typer
 from discreet.cli import options as o
 from discreet.cli import parse, schemes, show
 from discreet.cli.bundles import ItemTable, Levels, Reading, Showing
+from discreet.cli.completion import one_of
 from discreet.cli.schemes import Given
 from discreet.errors import ParameterError
 
@@ -31,7 +33,7 @@ def evaluate(
     scheme: Annotated[
         list[str] | None,
         typer.Option(
-            metavar=o.SCHEME_NAMES,
+            **one_of(o.SCHEME_NAMES),
             help="What to evaluate (tally; with --delta chorus); more than once to compare.",
         ),
     ] = None,
@@ -68,11 +70,11 @@ def evaluate(
 
     \b
     Examples:
-      discreet evaluate club --scheme tally --scheme pdp-pmf --scheme pmf --privacy groups
+      discreet evaluate club --scheme tally --scheme pmf --privacy groups
       discreet evaluate ml-1m --scheme pdp-pmf --privacy groups --folds 10
-      discreet evaluate ml-1m --scheme tally --privacy groups --split last --target consumed
-      discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06 --no-baselines
-      discreet evaluate steam-events --events --items steam-events --privacy uniform:1
+      discreet evaluate ml-1m --privacy groups --split last --target consumed
+      discreet evaluate ml-1m --scheme pmf --solver als --lambda 0.06
+      discreet evaluate steam-events --events --privacy uniform:1
     """
     import polars as pl
 
@@ -80,6 +82,7 @@ def evaluate(
 
     if out is not None:
         parse.output_file(out)
+    show.compiling_ahead(silent=showing.silent)
     data = reading.load(ratings)
     catalogue = item_table.load(reading)
     show.tables(data, catalogue)
@@ -96,7 +99,7 @@ def evaluate(
         methods += more
     judging = Judging(top, o.TargetName.CONSUMED if reading.events else target)
     run = _Run(data, spec, splits, judging, clip, seed, workers, showing.silent)
-    frames = [run.of(method) for method in methods]
+    frames = run.all(methods, asked=len(names))
     if not showing.silent:
         _print(frames, methods, f"{ratings}, {how}", run.lists, missing)
     rows = pl.concat(frames, how="diagonal")
@@ -127,6 +130,29 @@ class _Run(NamedTuple):
     seed: int
     workers: int | None
     silent: bool
+
+    def all(self, methods: Sequence[_Method], asked: int) -> list[pl.DataFrame]:
+        """A table for each method; one that diverges has a row that says so.
+
+        That is refused only where nothing is left of the first so many, that were asked for.
+        """
+        import polars as pl
+
+        from discreet.errors import DivergenceError
+
+        frames: list[pl.DataFrame] = []
+        diverged = 0
+        for number, method in enumerate(methods):
+            try:
+                frames.append(self.of(method))
+            except DivergenceError as error:
+                diverged += 1
+                if diverged == asked == number + 1:
+                    raise
+                typer.echo(f"{method.label} diverged: {error}", err=True)
+                row = {"scheme": [method.label], "diverged": [True]}
+                frames.append(pl.DataFrame(row))
+        return frames
 
     def of(self, method: _Method) -> pl.DataFrame:
         """A row for each split."""
@@ -231,7 +257,10 @@ def _print(
         if frame.height > 1 and "rmse" in frame.columns:
             figures["rmse_std"] = frame["rmse"].std()
         for name in method.tables:
-            row = Result((method.label,), frame["mechanism"][0], figures)
+            diverged = "diverged" in frame.columns
+            row = Result(
+                (method.label,), None if diverged else frame["mechanism"][0], figures, diverged
+            )
             by_table[name].append(row)
     console = show.console()
     if any(row.figures.get("rmse") is not None for row in by_table["errors"]):

@@ -21,7 +21,10 @@ EXTRAS = {
         "sqlalchemy": "sqlalchemy",
         "alembic": "alembic",
         "jinja2": "jinja2",
+        "markdown_it": "markdown-it-py",
         "prometheus_client": "prometheus-client",
+        "psycopg": "psycopg",
+        "python_multipart": "python-multipart",
     },
     "oidc": {"joserfc": "joserfc"},
 }

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.text import Text
 
 from discreet.cli import parse, show
 
@@ -48,14 +49,15 @@ def show_findings(findings: list[Finding]) -> None:
         )
 
 
-def _row(finding: Finding) -> list[str]:
+def _row(finding: Finding) -> list[str | Text]:
     game: Any = finding.game
     claim = "none" if game.claimed is None else f"{game.claimed:g}"
+    verdict: str | Text
     claim += f", delta {game.delta:g}" if game.delta else ""
     if game.claimed is None:
         verdict = "no privacy" if finding.lower_bound > 0 else "not shown"
     elif finding.refuted:
-        verdict = f"[{'bold red' if game.proven else 'yellow'}]refuted[/]"
+        verdict = Text("refuted", "bold red" if game.proven else "yellow")
     else:
         verdict = "not refuted"
     return [

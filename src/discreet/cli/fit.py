@@ -10,6 +10,7 @@ import typer
 from discreet.cli import options as o
 from discreet.cli import schemes, show
 from discreet.cli.bundles import ItemTable, Levels, Reading, Showing
+from discreet.cli.completion import one_of
 from discreet.cli.engines import Engine, Fitting
 from discreet.cli.schemes import Given
 from discreet.errors import ParameterError
@@ -29,7 +30,7 @@ def fit(
     scheme: Annotated[
         list[str] | None,
         typer.Option(
-            metavar=o.SCHEME_NAMES,
+            **one_of(o.SCHEME_NAMES),
             help="What to train: tally by default, pure epsilon; with --delta chorus, which finds "
             "hidden factors where there are ratings enough; or a class of your own.",
         ),
@@ -72,12 +73,12 @@ def fit(
     Examples:
       discreet fit club --privacy groups --items club --out release
       discreet fit ratings.parquet --delta 1e-8 --items items.parquet
-      discreet fit ratings.parquet --items items.parquet --ledger ledger.db --out release
-      discreet fit huge.parquet --engine stream --items items.parquet --privacy column
-      discreet fit warehouse/ratings --engine spark --master local[4] --items items.parquet
-      discreet fit ratings.csv --columns user=customer --columns item=sku --privacy uniform:0.1
-      discreet fit plays.parquet --events --quantity log:10 --columns weight=hours
-      discreet fit ml-1m --scheme pdp-pmf --variant repaired --privacy groups --threshold 1.0
+      discreet fit ratings.parquet --items items.parquet --ledger ledger.db
+      discreet fit huge.parquet --engine stream --privacy column
+      discreet fit warehouse/ratings --engine spark --master local[4]
+      discreet fit ratings.csv --columns item=ean --privacy uniform:0.1
+      discreet fit plays.csv --events --quantity log:10 --columns weight=hrs
+      discreet fit ml-1m --scheme pdp-pmf --privacy groups --threshold 1
     """
     from discreet.kernels.compute import Compute
     from discreet.release.folder import check_target
@@ -94,6 +95,7 @@ def fit(
     engine.check(reading, ledger=ledger is not None, trace=trace)
     if trace and showing.silent:
         raise ParameterError("--trace shows how it went: leave --quiet and --json away")
+    show.compiling_ahead(silent=showing.silent)
     catalogue = item_table.load(reading)
     [chosen] = schemes.build([name], given, catalogue)
     how: dict[str, Any] = {"seed": seed, "compute": Compute(threads)}

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import item_table, show
 from discreet.cli import options as o
-from discreet.cli.bundles import TextTable
+from discreet.cli.bundles import ItemText
 from discreet.errors import DataMissingError, ParameterError
 
 
@@ -28,16 +28,8 @@ def inspect(
     ] = False,
     family: o.FamilyOption = None,
     public_column: o.PublicColumnsOption = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--columns",
-            "--item-columns",
-            metavar="OURS=THEIRS",
-            help="Map a column of an item table, such as item=sku, title=name.",
-        ),
-    ] = None,
-    text: TextTable,
+    columns: o.EitherColumnsOption = None,
+    text: ItemText,
 ) -> None:
     """Check a release and show its certificate for a human; say what each column of an item table
     will be used for, and why; or sum up a ledger.
@@ -49,7 +41,7 @@ def inspect(
       discreet inspect release
       discreet inspect release --proof
       discreet inspect items.csv
-      discreet inspect items.csv --item-columns item=sku --item-columns title=name
+      discreet inspect items.csv --item-columns item=ean --item-separator ";"
       discreet inspect items.csv --family series --public-column popularity
       discreet inspect ledger.db
     """
@@ -62,8 +54,10 @@ def inspect(
         return
     if not path.exists():
         raise DataMissingError(f"no file or folder {path}: check the path")
-    if family or public_column:
-        raise ParameterError(f"--family and --public-column go with an item table: {path} is none")
+    if family or public_column or columns:
+        raise ParameterError(
+            f"--family, --public-column and --item-columns go with an item table: {path} is none"
+        )
     if path.is_file():
         _ledger(path, as_json=json)
         return

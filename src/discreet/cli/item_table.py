@@ -72,7 +72,7 @@ def show_uses(
     if items.left_out:
         names = ", ".join(items.left_out)
         sentences.append(f"Not published: {names}.")
-    console.print("\n" + " ".join(sentences), soft_wrap=False, markup=False)
+    console.print("\n" + " ".join(sentences), soft_wrap=False)
 
 
 def _as_json(use: Use) -> dict[str, object]:

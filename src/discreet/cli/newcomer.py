@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from rich.text import Text
 
 from discreet.cli import show
 
@@ -40,7 +41,8 @@ def show_newcomer(release: Release) -> None:
     stars = [film.stars for film in rated]
     after = release.recommend(ids, stars, n=_LISTED)
     console = show.console()
-    console.print("\n[bold]A newcomer[/], of whom the release knows nothing, is shown:")
+    told = ", of whom the release knows nothing, is shown:"
+    console.print(Text.assemble("\n", ("A newcomer", "bold"), told))
     _print_list(films, release.item_ids.rows(before["item"]), [""] * before.height)
     console.print(f"\nThen rates some films, being fond of {LOVED} and not of {DISLIKED}:")
     rows = [

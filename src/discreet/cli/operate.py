@@ -10,7 +10,8 @@ import typer
 
 from discreet.cli import extras, parse, show
 from discreet.cli import options as o
-from discreet.cli.bundles import TextTable, unbundled
+from discreet.cli.bundles import ItemText, TextTable, unbundled
+from discreet.cli.completion import one_of
 from discreet.cli.groups import Group
 from discreet.errors import DataError, DiscreetError, ParameterError
 
@@ -37,6 +38,8 @@ app = typer.Typer(
     help="Operate a recommender: import tables, preview, publish, see the ledger, make tokens.",
     cls=Group,
     no_args_is_help=True,
+    # Every option can stand in the environment: DISCREET_OPERATE_RATINGS_REPLACE, ...
+    context_settings={"auto_envvar_prefix": "DISCREET_OPERATE"},
 )
 
 
@@ -70,9 +73,9 @@ def items(
     table: Annotated[Path, typer.Argument(help="A public item table: item, title, year, genres.")],
     database: DatabaseOption = DEFAULT_DATABASE,
     public_column: o.PublicColumnsOption = None,
-    columns: o.ColumnsOption = None,
+    columns: o.EitherColumnsOption = None,
     look: LookOption = False,
-    text: TextTable,
+    text: ItemText,
     as_json: o.JsonOption = False,
 ) -> None:
     """Add items to the public catalogue, or mend what is known of them.
@@ -84,7 +87,7 @@ def items(
     Examples:
       discreet operate items films.csv --database club.db
       discreet operate items films.csv --look --database club.db
-      discreet operate items films.csv --public-column critics_score --database club.db
+      discreet operate items films.csv --public-column critics_score
     """
     opened, _ = opened_database(database)
     from discreet.operate.imports import add_items
@@ -158,11 +161,7 @@ def ratings(
         # Here the scale is not an option.
         raise DataError(str(error).replace(ANOTHER_SCALE, "mend the row")) from None
     if look:
-        from discreet.operate.looking import look_at_ratings
-
-        seen = look_at_ratings(opened, declared, data)
-        said = f"{seen['rows']} ratings of {seen['items']} items by {seen['people']} people."
-        say(seen, said + _rows(seen), as_json)
+        show_records(opened, declared, data, as_json)
         return
     import_records(opened, declared, data, replace=replace, as_json=as_json)
 
@@ -171,6 +170,16 @@ def _rows(seen: dict[str, Any]) -> str:
     """The first rows of a table that was looked at."""
     first = (", ".join(f"{name} {value}" for name, value in row.items()) for row in seen["first"])
     return "\n" + "\n".join(f"  {row}" for row in first)
+
+
+def show_records(opened: Database, declared: Declaration, data: Ratings, as_json: bool) -> None:
+    """How ratings or events are understood."""
+    from discreet.operate.looking import look_at_ratings
+
+    seen = look_at_ratings(opened, declared, data)
+    what = "events" if data.events else "ratings"
+    said = f"{seen['rows']} {what} of {seen['items']} items by {seen['people']} people."
+    say(seen, said + _rows(seen), as_json)
 
 
 def import_records(
@@ -221,7 +230,7 @@ def publish(
     noise: Annotated[
         str,
         typer.Option(
-            metavar="exact|opendp",
+            **one_of("exact|opendp"),
             help="What draws the noise: OpenDP's vetted sampler goes without a delta only.",
         ),
     ] = "exact",

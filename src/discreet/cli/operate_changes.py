@@ -41,7 +41,7 @@ def declare(
     \b
     Examples:
       discreet operate declare --database club.db
-      discreet operate declare --levels 0.1,0.5 --publish-every 12 --database club.db
+      discreet operate declare --publish-every 12 --database club.db
     """
     from discreet.cli.serve import declared_words
 

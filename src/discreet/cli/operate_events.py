@@ -13,9 +13,11 @@ from discreet.cli.bundles import TextTable, unbundled
 from discreet.cli.operate import (
     DEFAULT_DATABASE,
     DatabaseOption,
+    LookOption,
     import_records,
     opened_database,
     require_serve,
+    show_records,
 )
 from discreet.errors import DataMissingError, ParameterError
 
@@ -46,12 +48,12 @@ def begin(
 ) -> None:
     """Begin a database of events: rules are declared once, for its whole life.
 
-    'discreet serve' then takes events and gives lists over its API. A database of ratings is begun
-    by 'discreet serve' itself.
+    'discreet serve' then takes events and gives lists, on its pages and over its API. A database of
+    ratings is begun by 'discreet serve' itself.
 
     \b
     Example:
-      discreet operate begin --database plays.db --levels 0.1,1 --quantity log:10
+      discreet operate begin --database plays.db --quantity log:10
     """
     require_serve()
     from discreet.cli.serve import declared_words
@@ -83,6 +85,7 @@ def events(
         ),
     ] = False,
     columns: o.ColumnsOption = None,
+    look: LookOption = False,
     text: TextTable,
     as_json: o.JsonOption = False,
 ) -> None:
@@ -92,7 +95,7 @@ def events(
 
     \b
     Example:
-      discreet operate events plays.parquet --database plays.db --columns weight=hours
+      discreet operate events plays.csv --database plays.db --columns weight=hrs
     """
     opened, declared = opened_database(database)
     from discreet.readers.tables import read_events
@@ -108,6 +111,9 @@ def events(
         separator=text.delimiter,
         encoding=text.encoding,
     )
+    if look:
+        show_records(opened, declared, data, as_json)
+        return
     import_records(opened, declared, data, replace=replace, as_json=as_json)
 
 

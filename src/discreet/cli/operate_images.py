@@ -27,7 +27,7 @@ def images(
 
     \b
     Example:
-      discreet operate images pictures --allow images.example.org --database club.db
+      discreet operate images pictures --allow images.example.org
     """
     opened, _ = opened_database(database)
     from discreet.operate.images import fetch_images

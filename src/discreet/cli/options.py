@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.completion import completing, data_sets, one_of
 from discreet.schemes import SCHEMES
 
 
@@ -38,6 +39,7 @@ RatingsArgument = Annotated[
     str,
     typer.Argument(
         metavar="RATINGS",
+        **completing(data_sets),
         help="A ratings table (CSV, TSV, JSON lines, also .gz or .zst; Parquet, Arrow, MovieLens "
         "or Netflix files), one of events with --events, or the name of a data set; 'club' is the "
         "embedded one.",
@@ -45,12 +47,25 @@ RatingsArgument = Annotated[
 ]
 ItemsOption = Annotated[
     str | None,
-    typer.Option(metavar="ITEMS", help="A public item table: item, title, year, genres, ..."),
+    typer.Option(
+        metavar="ITEMS",
+        **completing(data_sets),
+        help="A public item table: item, title, year, genres, ...",
+    ),
 ]
 ItemColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="OURS=THEIRS", help="Map a column of the item table, such as item=sku, title=name."
+    ),
+]
+EitherColumnsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--item-columns",
+        "--columns",
+        metavar="OURS=THEIRS",
+        help="Map a column of an item table, such as item=sku, title=name.",
     ),
 ]
 ItemSeparatorOption = Annotated[
@@ -115,7 +130,7 @@ ScaleOption = Annotated[
 ]
 KeepOption = Annotated[
     str | None,
-    typer.Option(metavar="last", help="Of several ratings of one pair, keep the latest."),
+    typer.Option(**one_of("last"), help="Of several ratings of one pair, keep the latest."),
 ]
 SplitOption = Annotated[
     SplitName,
@@ -154,7 +169,7 @@ QuantityOption = Annotated[
 RepeatsOption = Annotated[
     str | None,
     typer.Option(
-        metavar="any|last|sum",
+        **one_of("any|last|sum"),
         help="With --events: several of one pair are the largest (any, the default), the latest, "
         "or the sum of their weights.",
     ),
@@ -162,6 +177,14 @@ RepeatsOption = Annotated[
 SeparatorOption = Annotated[
     str | None,
     typer.Option(help="The delimiter of a text table: ';', tab, '::' (default: by the ending)."),
+]
+EitherSeparatorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--item-separator",
+        "--separator",
+        help="The delimiter of the item table: ';', tab, '::' (default: by the ending).",
+    ),
 ]
 EncodingOption = Annotated[str, typer.Option(help="The encoding of a text table.")]
 SeedOption = Annotated[

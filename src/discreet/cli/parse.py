@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.data.names import is_number
 from discreet.errors import ParameterError, SpecError
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ def privacy(
             for name, value in pairs.items()
         }
         return PrivacySpec.groups(**values)
+    meant = f"; did you mean uniform:{text}?" if is_number(text) else ""
     raise SpecError(
-        f"--privacy must be 'uniform:LEVEL', 'column' or 'groups[:NAME=VALUE,...]': got {text!r}"
+        "--privacy must be 'uniform:LEVEL', 'column' or 'groups[:NAME=VALUE,...]': "
+        f"got {text!r}{meant}"
     )
 
 

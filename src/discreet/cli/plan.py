@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli import extras, show
 from discreet.cli.bundles import ItemTable, Reading, Showing
+from discreet.cli.completion import completing, data_sets, one_of
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def plan(
         str,
         typer.Argument(
             metavar="[DATA]",
+            **completing(data_sets),
             help="What it is played on: 'club' (the default, made up), or the name of a public "
             "data set. A table of your own only with --on-secret-ratings.",
         ),
@@ -31,7 +33,7 @@ def plan(
     ] = "uniform:1",
     delta: Annotated[float, typer.Option(help="Chorus' delta, of a lifetime.")] = 1e-8,
     purpose: Annotated[
-        str, typer.Option(metavar="ratings|lists|both", help="What Chorus' rounds learn.")
+        str, typer.Option(**one_of("ratings|lists|both"), help="What Chorus' rounds learn.")
     ] = "both",
     declare: Annotated[
         str, typer.Option(metavar="N,N,...", help="Numbers of publications to compare.")
@@ -65,14 +67,17 @@ def plan(
 ) -> None:
     """Tell what accuracy to expect after each publication, and what number of them to declare.
 
+    Of ratings the error (RMSE) is told, of events how good lists are (NDCG@10).
+
     Levels, schedule and how many ratings arrive are assumptions of yours, and public. They are
     played on ratings that are made up or public, so that nothing of yours is looked at.
 
     \b
     Examples:
       discreet plan
-      discreet plan --privacy uniform:0.5 --declare 1,6,24 --times 24 --figure plan.svg
-      discreet plan ml-1m --privacy groups --first 500000 --arriving 20000 --out plan.csv
+      discreet plan --privacy uniform:0.5 --declare 1,6,24 --figure plan.svg
+      discreet plan --events --privacy uniform:1
+      discreet plan ml-1m --first 500000 --arriving 20000 --out plan.csv
       discreet plan mine.parquet --on-secret-ratings
     """
     if figure is not None:
@@ -120,6 +125,13 @@ def plan(
         show.console(error=True).print(show.SECRET_RESULTS, style="yellow")
 
 
+_WORDS = {
+    "rmse": ("RMSE", "ratings", "the least error"),
+    "ndcg@10": ("NDCG@10 of lists", "events", "the best lists"),
+}
+"""By what a plan compares, of what, and what is best."""
+
+
 def _numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",") if part.strip()]
@@ -131,16 +143,18 @@ def _numbers(text: str) -> list[int]:
 
 def _print(table: pl.DataFrame, name: str, best: int) -> None:
     numbers = table["declared"].unique(maintain_order=True).to_list()
-    errors = table.pivot("declared", index=["publication", "ratings"], values="rmse")
+    measure = table.columns[-1]
+    told, records, least = _WORDS[measure]
+    found = table.pivot("declared", index=["publication", "ratings"], values=measure)
     rows = [
-        [str(number), f"{ratings:,}", *(f"{error:.4f}" for error in found)]
-        for number, ratings, *found in errors.iter_rows()
+        [str(number), f"{count:,}", *(f"{value:.4f}" for value in values)]
+        for number, count, *values in found.iter_rows()
     ]
-    heads = ["publication", "ratings", *(f"n = {n}" for n in numbers)]
-    title = f"RMSE to expect after each publication, as played on {name}"
+    heads = ["publication", records, *(f"n = {n}" for n in numbers)]
+    title = f"{told} to expect after each publication, as played on {name}"
     show.console().print(show.table(title, heads, rows, right=0))
     show.console().print(
-        f"\nDeclare --publications {best}: the least error on average over these publications. "
+        f"\nDeclare --publications {best}: {least} on average over these publications. "
         "Your own people and items differ: play it on the public table that is most like yours."
     )
 
@@ -148,11 +162,10 @@ def _print(table: pl.DataFrame, name: str, best: int) -> None:
 def _draw(table: pl.DataFrame, path: Path, name: str) -> None:
     from discreet.figure import canvas
 
+    measure = table.columns[-1]
     with canvas(path) as axes:
         for (n,), rows in table.group_by(["declared"], maintain_order=True):
-            axes.plot(rows["publication"], rows["rmse"], marker="o", label=f"n = {n}")
-        axes.set(
-            xlabel="publication", ylabel="RMSE, clipped to the scale", title=f"played on {name}"
-        )
+            axes.plot(rows["publication"], rows[measure], marker="o", label=f"n = {n}")
+        axes.set(xlabel="publication", ylabel=_WORDS[measure][0], title=f"played on {name}")
         axes.grid(alpha=0.3)
         axes.legend(frameon=False, title="publications declared")

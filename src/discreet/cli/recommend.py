@@ -9,7 +9,8 @@ import typer
 
 from discreet.cli import options as o
 from discreet.cli import parse, show
-from discreet.cli.bundles import TextTable
+from discreet.cli.bundles import Showing, TextTable
+from discreet.cli.completion import one_of
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def recommend(
         Path | None,
         typer.Option(
             help="Own ratings: a table with item and rating (and user, for several people). Of a "
-            "release of events, own events: item alone will do."
+            "release of events, own events: item alone will do. A timestamp column makes what was "
+            "chosen lately count for more."
         ),
     ] = None,
     n: Annotated[int, typer.Option("-n", help="How many items for each person.")] = 10,
@@ -47,7 +49,7 @@ def recommend(
     rank_by: Annotated[
         str,
         typer.Option(
-            metavar="best|likely|liked",
+            **one_of("best|likely|liked"),
             help="By what one would choose and like (best), choose (likely), or rate highest "
             "(liked).",
         ),
@@ -62,16 +64,24 @@ def recommend(
     without: Annotated[
         list[str] | None, typer.Option(help="No items with this, written likewise.")
     ] = None,
+    recency: Annotated[
+        float,
+        typer.Option(
+            help="How much less old choices count than late ones, where their times are "
+            "known; 0: all alike."
+        ),
+    ] = 0.7,
     errors: Annotated[
         bool, typer.Option("--errors", help="Also the standard error of every predicted rating.")
     ] = False,
     columns: o.ColumnsOption = None,
+    keep: o.KeepOption = None,
     text: TextTable,
     out: Annotated[
         Path | None,
         typer.Option(help="Write a .csv, .parquet or .json file instead: the way for many people."),
     ] = None,
-    as_json: o.JsonOption = False,
+    showing: Showing,
 ) -> None:
     """Recommend items from a release and one's own ratings; nothing else is read.
 
@@ -83,7 +93,7 @@ def recommend(
     \b
     Examples:
       discreet recommend release --ratings mine.csv -n 10
-      discreet recommend release --ratings mine.csv --among genres=Comedy --diversity 0.5
+      discreet recommend release --ratings mine.csv --among genres=Comedy
       discreet recommend release --ratings everyone.parquet --out lists.parquet
     """
     from discreet.release.ranking import Ranking
@@ -97,8 +107,10 @@ def recommend(
         among=parse.item_filter(among, "--among"),
         without=parse.item_filter(without, "--without"),
         exclude_rated=not include_rated,
+        recency=recency,
     )
     ranking.check()
+    show.compiling_ahead(silent=showing.silent)
     loaded = Release.load(release)
     people = None
     if ratings is not None:
@@ -111,8 +123,9 @@ def recommend(
             separator=text.delimiter,
             encoding=text.encoding,
             events=loaded.events,
+            keep=keep,
         )
-        if user is None and out is None and not as_json and len(people.users) > _SHOWN:
+        if user is None and out is None and not showing.as_json and len(people.users) > _SHOWN:
             raise ParameterError(
                 f"{ratings} holds {len(people.users):,} people: write their lists to a file with "
                 "--out lists.csv, or ask for one with --user"
@@ -120,10 +133,12 @@ def recommend(
     table = _recommendations(loaded, people, n, user, ranking, with_error=errors)
     if out is not None:
         show.save_table(table, out)
-        typer.echo(f"{table.height} recommendations written to {out}")
-        return
-    if as_json:
+    if showing.as_json:
         typer.echo(table.write_json())
+    if showing.silent:
+        return
+    if out is not None:
+        typer.echo(f"{table.height} recommendations written to {out}")
         return
     _show(table, loaded, rank_by)
 
@@ -138,6 +153,9 @@ def _show(table: pl.DataFrame, release: Release, rank_by: str) -> None:
         for row in table.select(heads).iter_rows()
     ]
     console = show.console()
+    if not rows:
+        console.print("No item is left: --among and --without rule out all that are not rated yet.")
+        return
     console.print(show.table(None, heads, rows, right=heads.index("score")))
     if rank_by == "best" and not release.events:
         console.print(_HOW, style="dim")
@@ -158,7 +176,7 @@ def _recommendations(
     from discreet.release.scoring import Own
 
     if people is None:
-        nobody = read_own(release.item_ids, release.scale, (), ())
+        nobody = read_own(release)
         table = release.recommend_rows(nobody, n, ranking, with_error=with_error).drop("person")
     else:
         if user is not None:
@@ -173,7 +191,7 @@ def _recommendations(
                 err=True,
             )
         known = matched.by_user
-        own = Own(known.ptr, known.cols, known.values)
+        own = Own(known.ptr, known.cols, known.values, matched.timestamp)
         table = release.recommend_rows(own, n, ranking, with_error=with_error)
         ids = people.users.take(table["person"])
         table = table.drop("person").insert_column(0, ids.alias("user"))

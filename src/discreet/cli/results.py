@@ -12,6 +12,7 @@ from discreet.cli import show
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from discreet.evaluate.judge import Judging
 
@@ -42,14 +43,16 @@ def show_errors(results: Sequence[Result], heads: Sequence[str], title: str) -> 
         known = result.figures.get("rmse") is not None
         if not known and not result.diverged:
             continue
-        cells = {name: _number(name, result.figures.get(name)) for name in metrics.headings()}
+        cells: dict[str, str | Text] = {
+            name: _number(name, result.figures.get(name)) for name in metrics.headings()
+        }
         cells["fit_seconds"] = _number("fit_seconds", result.figures.get("fit_seconds"))
         spread = result.figures.get("rmse_std")
         if spread is not None:
-            cells["rmse"] += f" ± {spread:.4f}"
+            cells["rmse"] = f"{cells['rmse']} ± {spread:.4f}"
         if not known:
             cells["rmse"] = "diverged"
-        cells["mechanism"] = show.status_markup(result.mechanism or "-")
+        cells["mechanism"] = show.coloured(result.mechanism or "-")
         rows.append((result.names, cells))
     _print(title, heads, columns, rows)
 
@@ -108,7 +111,7 @@ def _print(
     title: str,
     heads: Sequence[str],
     columns: Mapping[str, str],
-    rows: Sequence[tuple[tuple[str, ...], Mapping[str, str]]],
+    rows: Sequence[tuple[tuple[str, ...], Mapping[str, str | Text]]],
 ) -> None:
     """Every column that says something, as far as they fit."""
     console = show.console()
@@ -126,7 +129,7 @@ def _table(
     title: str,
     heads: Sequence[str],
     columns: Mapping[str, str],
-    rows: Sequence[tuple[tuple[str, ...], Mapping[str, str]]],
+    rows: Sequence[tuple[tuple[str, ...], Mapping[str, str | Text]]],
     shown: Sequence[str],
 ) -> Table:
     table = show.compact(title)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from discreet.cli.completion import one_of
 from discreet.errors import ParameterError
 from discreet.schemes import SCHEMES, find_scheme
 
@@ -44,7 +45,10 @@ class _Known(NamedTuple):
         option = next(iter(self.of.values()))
         flags = [option.flag, *([option.short] if option.short else [])]
         kind: Any = list[str] if option.kind is list else option.kind
-        how = typer.Option(*flags, help=self.help, metavar=option.metavar, show_default=False)
+        words: dict[str, Any] = {"metavar": option.metavar}
+        if option.metavar is not None and "|" in option.metavar:
+            words = one_of(option.metavar)
+        how = typer.Option(*flags, help=self.help, show_default=False, **words)
         return inspect.Parameter(
             f"option_{name}",
             inspect.Parameter.KEYWORD_ONLY,

@@ -96,7 +96,7 @@ def serve(
     Examples:
       discreet serve --demo
       discreet serve --database club.db --publish-every 24
-      DISCREET_DATABASE=postgresql://discreet@db/discreet discreet serve --host 0.0.0.0
+      DISCREET_DATABASE=postgresql://discreet@db/discreet discreet serve
     """
     require_serve()
     try:
@@ -201,7 +201,7 @@ def _welcome_operator(database: Database, declared: Declaration, address: str) -
     every = declared.publish_every_hours
     what = f"ratings from {low:g} to {high:g}"
     if declared.rules is not None:
-        what = f"events, over the API ({declared.rules.words})"
+        what = f"events ({declared.rules.words})"
     typer.echo(
         f"Declared: {what}; levels "
         f"{', '.join(f'{level:g}' for level in declared.levels)}; delta {declared.delta:g}; "

@@ -38,16 +38,23 @@ _STYLES = {"proven": "green", "conditional": "yellow", "unproven": "red"}
 
 
 def console(*, error: bool = False) -> Console:
-    """A console as wide as the terminal; no colour where there is none."""
-    return Console(stderr=error, highlight=False, soft_wrap=not sys.stdout.isatty())
+    """A console as wide as the terminal; no colour where there is none.
+
+    What it prints is printed as it is: in people's own titles and names, brackets and colons are
+    no markup. What is to have a colour is given as a `Text`.
+    """
+    plain = not sys.stdout.isatty()
+    return Console(stderr=error, highlight=False, markup=False, emoji=False, soft_wrap=plain)
 
 
-def status_markup(status: str) -> str:
+def coloured(status: str) -> str | Text:
     """A certificate's status in its colour; other words as they are."""
-    return f"[{_STYLES[status]}]{status}[/]" if status in _STYLES else status
+    return Text(status, _STYLES[status]) if status in _STYLES else status
 
 
-def table(title: str | None, columns: list[str], rows: list[list[str]], right: int = 1) -> Table:
+def table(
+    title: str | None, columns: list[str], rows: Sequence[Sequence[str | Text]], right: int = 1
+) -> Table:
     """A plain table; columns from `right` on are numbers."""
     shown = Table(title=title, title_justify="left", header_style="bold", show_edge=False)
     for k, name in enumerate(columns):
@@ -78,7 +85,7 @@ def uses(found: Sequence[Use], widest_name: int) -> Table:
     shown.add_column("used as", no_wrap=True)
     shown.add_column("why", overflow="fold")  # nothing is cut off: it may say what to type
     for use in found:
-        shown.add_row(Text(use.column), use.kind, use.role, Text(use.why))
+        shown.add_row(use.column, use.kind, use.role, use.why)
     return shown
 
 
@@ -87,7 +94,7 @@ def certificate(value: Certificate) -> Table:
     shown = Table(show_header=False, show_edge=False, padding=(0, 2, 0, 0), box=None)
     shown.add_column(style="bold", no_wrap=True)
     shown.add_column(overflow="fold")
-    rows = [
+    rows: list[tuple[str, str | Text]] = [
         ("scheme", f"{value.scheme}, {value.variant}"),
         ("status", _status(value)),
         ("statement", value.statement),
@@ -151,8 +158,8 @@ def contents(release: Release) -> str:
     return text
 
 
-def _status(value: Certificate) -> str:
-    return f"[red]{value.summary}[/]" if value.seeded else status_markup(value.status)
+def _status(value: Certificate) -> str | Text:
+    return Text(value.summary, "red") if value.seeded else coloured(value.status)
 
 
 def left_out(items: Items) -> None:
@@ -207,6 +214,17 @@ def save_table(frame: pl.DataFrame, path: Path) -> None:
         part.unlink(missing_ok=True)
 
 
+def compiling_ahead(*, silent: bool = False) -> None:
+    """Start to compile what the work will need; where that is still to be done, say so."""
+    from discreet.kernels import ahead
+
+    def tell() -> None:
+        typer.echo("Compiling, once after an installation: this takes some seconds.", err=True)
+
+    ahead.when_compiling(None if silent else tell)
+    ahead.compile_ahead()
+
+
 @contextmanager
 def progress_bar(quiet: bool = False, every: float = 5.0) -> Iterator[Progress]:
     """A bar on a terminal, else a line every few seconds; on standard error in both cases."""
@@ -220,7 +238,7 @@ def progress_bar(quiet: bool = False, every: float = 5.0) -> Iterator[Progress]:
     from rich.progress import Progress as Bars
 
     bars = Bars(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.completed}/{task.total}"),
         TimeRemainingColumn(),

@@ -10,6 +10,7 @@ import typer
 from discreet.cli import extras, show
 from discreet.cli import options as o
 from discreet.cli.bundles import ItemTable, Reading, Showing
+from discreet.cli.completion import one_of
 from discreet.cli.schemes import mentioned
 from discreet.errors import ParameterError, require_positive
 
@@ -24,7 +25,7 @@ def sweep(
     ratings: o.RatingsArgument,
     scheme: Annotated[
         list[str] | None,
-        typer.Option(metavar=o.SCHEME_NAMES, help="May be repeated (tally and chorus)."),
+        typer.Option(**one_of(o.SCHEME_NAMES), help="May be repeated (tally and chorus)."),
     ] = None,
     epsilons: Annotated[
         str, typer.Option(help="Levels, the same for every rating, with commas.")
@@ -57,9 +58,9 @@ def sweep(
     \b
     Examples:
       discreet sweep club --items club --out sweep
-      discreet sweep ratings.parquet --scheme tally --scheme chorus --epsilons 0.1,1,4
+      discreet sweep ratings.parquet --scheme chorus --epsilons 0.1,1,4
       discreet sweep plays.parquet --events --epsilons 0.1,1 --split last
-      discreet sweep ml-100k --scheme pdp-pmf --epsilons 0.5,1 --thresholds 0.5,1 --factors 5,20
+      discreet sweep ml-100k --scheme pdp-pmf --thresholds 0.5,1 --factors 5,20
     """
     from discreet.evaluate.judge import Judging
     from discreet.experiments.run import find_source, left_out

@@ -38,8 +38,16 @@ class Dialect:
         {'Customer': 'user', 'sku': 'item'}
         """
         free = [name for name in header if name not in self.columns.values()]
-        found = {c: self.columns.get(c) or called(c, free) for c in self.ours}
+        found = {c: self.columns.get(c) or called(c, free, self.flag("columns")) for c in self.ours}
         return {theirs: c for c, theirs in found.items() if theirs is not None and theirs in header}
+
+    def flag(self, name: str) -> str:
+        """The option of the command line that says this of a table.
+
+        >>> Dialect().flag("columns"), Dialect(ours=("item", "title")).flag("separator")
+        ('--columns', '--item-separator')
+        """
+        return f"--{'' if 'user' in self.ours else 'item-'}{name}"
 
     @property
     def required(self) -> tuple[str, ...]:

@@ -48,14 +48,16 @@ def naming_errors(path: Path) -> Iterator[None]:
         raise DataError(f"cannot read {path}: {error}") from None
 
 
-def explained(error: DataError, path: Path, names: Sequence[str]) -> DataError:
+def explained(
+    error: DataError, path: Path, names: Sequence[str], flag: str = "--separator"
+) -> DataError:
     """What is wrong with a table, and where its header shows another delimiter, only that."""
-    hint = delimiter_hint(names)
+    hint = delimiter_hint(names, flag)
     told = str(error).partition("; ")[0] if hint else str(error)
-    return DataError(f"{path}: {told}{hint}")
+    return DataError(f"{told}{hint}" if told.startswith(str(path)) else f"{path}: {told}{hint}")
 
 
-def delimiter_hint(names: Sequence[str]) -> str:
+def delimiter_hint(names: Sequence[str], flag: str = "--separator") -> str:
     """A word on the delimiter, where a table of one column hints at a wrong one.
 
     >>> delimiter_hint(["user;item;rating"])
@@ -70,17 +72,19 @@ def delimiter_hint(names: Sequence[str]) -> str:
             word = "tab" if separator == "\t" else f"'{separator}'"
             return (
                 f". Its header seems to be separated by {name}: say so with "
-                f"separator={separator!r} (--separator {word})"
+                f"separator={separator!r} ({flag} {word})"
             )
     return ""
 
 
-def refuse_long_rows(path: Path, text: str, separator: str, names: Sequence[str]) -> None:
+def refuse_long_rows(
+    path: Path, text: str, separator: str, names: Sequence[str], flag: str
+) -> None:
     """An error for the first row with more fields than the header has; readers name none.
 
-    A header of one field that holds another delimiter is named instead.
+    A header of one field that holds another delimiter is named instead. `flag` names a separator.
     """
-    if hint := delimiter_hint(names):
+    if hint := delimiter_hint(names, flag):
         raise DataError(f"{path}: the header has one field, rows have more{hint}")
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
@@ -89,7 +93,7 @@ def refuse_long_rows(path: Path, text: str, separator: str, names: Sequence[str]
                 raise DataError(
                     f"{path}: row {number} has {len(row)} fields and the header {len(names)}; "
                     "mend the row, quote fields that hold the delimiter, or name another "
-                    "(separator=';', --separator ';')"
+                    f"(separator=';', {flag} ';')"
                 )
     except csv.Error:  # whoever asked has a message of their own
         return

@@ -68,7 +68,7 @@ def items_format(path: Path, separator: str | None = None) -> Format:
     for known in FORMATS.values():
         if known.recognises_items(path):
             return known
-    return _format_by_ending(path, separator)
+    return _format_by_ending(path, separator, "--item-separator")
 
 
 def scan_ratings(path: Path, dialect: Dialect) -> pl.LazyFrame:
@@ -93,7 +93,7 @@ def _text_or(other: Format, path: Path, separator: str | None) -> Format:
     return FORMATS.get(ending(path), usual)
 
 
-def _format_by_ending(path: Path, separator: str | None) -> Format:
+def _format_by_ending(path: Path, separator: str | None, flag: str = "--separator") -> Format:
     if separator == "":
         raise DataError("a separator must be at least one character: got ''")
     if separator is None and ending(path) not in FORMATS:
@@ -104,6 +104,6 @@ def _format_by_ending(path: Path, separator: str | None) -> Format:
         raise DataError(
             f"{path}: cannot tell the format from the name; use one of {', '.join(endings)} (and "
             ".gz or .zst after it), or say what separates the fields of a text table "
-            "(separator=',', --separator ,)"
+            f"(separator=',', {flag} ,)"
         )
     return _text_or(PARQUET, path, separator)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 import zlib
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from discreet.errors import DataError
 
 COMPRESSED = (".gz", ".zst")
 _LOOKED_AT = 1 << 16
+_LINE_END = re.compile(rb"[\r\n]")
 _OTHERS = {
     b"PK\x03\x04": "an Excel workbook or another archive: save the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an Excel workbook: save the sheet as CSV",
@@ -37,6 +39,10 @@ def told_by_content(begins: bytes) -> str | None:
     return next((told for mark, told in _OTHERS.items() if begins.startswith(mark)), None)
 
 
+_DECLARED = re.compile(r'\ufeff?"?sep=(.)"?;*,*[\r\n]+')
+"""A first line that tells Excel, and whoever else reads it, what separates fields."""
+
+
 class Head(NamedTuple):
     """What the first lines of a table tell."""
 
@@ -44,6 +50,13 @@ class Head(NamedTuple):
     """The names of its columns, as far as they can be told."""
     newline: str
     """The character that ends a line: a carriage return alone where old programs wrote it."""
+    declared: str | None = None
+    """The separator that a line before the header declares, as Excel writes it."""
+
+    @property
+    def skipped(self) -> int:
+        """How many lines stand before the header."""
+        return int(self.declared is not None)
 
 
 def ending(path: Path) -> str:
@@ -82,21 +95,52 @@ def read_bytes(path: Path, count: int = -1) -> bytes:
 
 def look_at(path: Path, separator: str, encoding: str) -> Head:
     """The head of a text table; an error for what is none, or calls two columns alike."""
-    raw = read_bytes(path, _LOOKED_AT)
+    raw = _first_lines(path)
     if (told := told_by_content(raw)) is not None:
         raise DataError(f"{path} is {told}")
     if encoding.lower().startswith("utf") and "8" in encoding and b"\0" in raw:
-        likely = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else None
+        likely = _sixteen_bits(raw)
         remedy = f"pass encoding={likely!r} (--encoding {likely})" if likely else "is it a table?"
         raise DataError(f"{path} holds zero bytes, which no UTF-8 table has: {remedy}")
     try:
         text = raw.decode(encoding, errors="replace").removeprefix("\ufeff")
     except LookupError as error:
         raise DataError(f"cannot read {path} as {encoding!r}: {error}") from None
+    declared = _DECLARED.match(text)
+    if declared is not None:
+        text, separator = text[declared.end() :], declared[1]
     header = _fields(text, separator)
+    if len(header) == 1 and header[0].startswith("#"):
+        raise DataError(
+            f"{path}: the first line must name the columns: got {header[0][:40]!r}; remove the "
+            "comment"
+        )
     if not all(map(is_number, header)):  # else it is no header
         refuse_doubles([name for name in header if name])
-    return Head(header, "\r" if "\r" in text and "\n" not in text else "\n")
+    newline = "\r" if "\r" in text and "\n" not in text else "\n"
+    return Head(header, newline, declared and separator)
+
+
+def _first_lines(path: Path) -> bytes:
+    """The first bytes of a file, at least to the end of its first line."""
+    count = _LOOKED_AT
+    while len(raw := read_bytes(path, count)) == count and not _LINE_END.search(raw):
+        count *= 16
+    return raw
+
+
+def _sixteen_bits(raw: bytes) -> str | None:
+    """The encoding of a text that holds zero bytes, if it may be one of two bytes a character."""
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    some = raw[: len(raw) // 2 * 2]
+    for encoding, zeros, others in (
+        ("utf-16-le", some[1::2], some[::2]),
+        ("utf-16-be", some[::2], some[1::2]),
+    ):
+        if 2 * zeros.count(0) > len(zeros) and 0 not in others:
+            return encoding
+    return None
 
 
 def _fields(text: str, separator: str) -> list[str]:

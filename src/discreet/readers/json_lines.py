@@ -18,7 +18,17 @@ def read_json(path: Path, dialect: Dialect) -> pl.DataFrame:
         raise pl.exceptions.NoDataError("no objects")
     if raw.startswith(b"["):
         return pl.read_json(raw, infer_schema_length=None)
-    return pl.read_ndjson(raw, infer_schema_length=None)
+    try:
+        frame = pl.read_ndjson(raw, infer_schema_length=None)
+    except pl.exceptions.PolarsError:
+        return _rows_within(pl.read_json(raw, infer_schema_length=None))  # an object over lines
+    return _rows_within(frame) if frame.height == 1 else frame
+
+
+def _rows_within(frame: pl.DataFrame) -> pl.DataFrame:
+    """The list of objects in a single object, {"ratings": [...]}, if there is one of them."""
+    lists = [name for name, kind in frame.schema.items() if kind == pl.List(pl.Struct)]
+    return frame[lists[0]].explode().struct.unnest() if len(lists) == 1 else frame
 
 
 def scan_json(path: Path, dialect: Dialect) -> pl.LazyFrame:

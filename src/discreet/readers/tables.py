@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from discreet.data.columns import COLUMNS
+from discreet.data.columns import ANOTHER_SCALE, COLUMNS, choose_columns
 from discreet.data.event_rules import COLUMNS as EVENT_COLUMNS
 from discreet.data.event_rules import Quantity
 from discreet.data.events import Events
@@ -104,6 +104,7 @@ def read_people(
     separator: str | None = None,
     encoding: str = "utf-8",
     events: bool = False,
+    keep: str | None = None,
 ) -> Ratings:
     """Read the ratings of people who are to get recommendations without having been trained on.
 
@@ -114,15 +115,21 @@ def read_people(
     source, mapped = _existing(path), columns or {}
     dialect = Dialect(mapped, separator, encoding, EVENT_COLUMNS if events else COLUMNS)
     frame, _, text_ids = _read_ratings(source, dialect)
-    several = "user" in dialect.names(frame.columns).values() or "user" in mapped
-    if (frame.width > 1 or events) and not several:
-        frame = frame.with_columns(pl.lit("you").alias("user"))
+    names = frame.columns
+    several = "user" in dialect.names(names).values() or "user" in mapped
+    needed = ("item",) if events else ("item", "rating")
     try:
+        if not several:
+            own = {ours: theirs for ours, theirs in mapped.items() if ours in needed}
+            choose_columns(names, own, needed, needed)  # or nobody would be told what is missing
+            frame = frame.with_columns(pl.lit("you").alias("user"))
         if events:
             return Events.from_frame(frame, mapped, text_ids=text_ids)
-        return Ratings.from_frame(frame, mapped, scale=scale, text_ids=text_ids)
+        return Ratings.from_frame(frame, mapped, scale=scale, keep=keep, text_ids=text_ids)
     except DataError as error:
-        raise explained(error, source, frame.columns) from None
+        known = f"mend the row: the release knows ratings {scale}"
+        error = DataError(str(error).replace(ANOTHER_SCALE, known))
+        raise explained(error, source, names) from None
 
 
 def read_items(
@@ -150,7 +157,7 @@ def read_items(
     try:
         return Items.from_frame(frame, public_columns=public_columns)
     except DataError as error:
-        raise explained(error, source, frame.columns) from None
+        raise explained(error, source, frame.columns, dialect.flag("separator")) from None
 
 
 def _split_genres(texts: pl.Series) -> pl.Series:
@@ -170,8 +177,8 @@ def _renamed(frame: pl.DataFrame, dialect: Dialect) -> pl.DataFrame:
         if theirs != ours and ours in frame.columns and ours not in names:
             raise DataError(f"the item table has a column {ours!r} already: {_has(frame)}")
     if "item" not in names.values():
-        hint = delimiter_hint(frame.columns)
-        remedy = hint or f"; name yours with {how_to_map('item', flag='--item-columns')}"
+        hint = delimiter_hint(frame.columns, dialect.flag("separator"))
+        remedy = hint or f"; name yours with {how_to_map('item', flag=dialect.flag('columns'))}"
         raise DataError(f"no column 'item' in the item table: {_has(frame)}{remedy}")
     return frame.rename(names)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from discreet.data.columns import named
 from discreet.data.names import is_number
 from discreet.errors import DataError
 from discreet.readers import movielens
@@ -21,6 +22,8 @@ GUESSED_FROM = 10_000
 """Rows from which the types of columns other than ids are guessed; where a later row disagrees, the
 table is read once more as text."""
 
+_STRIPPED = pl.col(pl.String).str.strip_chars().replace("", None)
+"""Texts without the blanks that somebody set around them; what is nothing else is missing."""
 _UNUSED = "\x1f"
 """ASCII's separator of units, which no table of text holds."""
 
@@ -36,34 +39,42 @@ def separated_by(separator: str) -> Format:
 
 def _read_ratings(usual: str, path: Path, dialect: Dialect) -> RatingsTable:
     """The quick reader where the file is plain enough for it, else the general one."""
-    separator = dialect.separator or usual
-    head = look_at(path, separator, dialect.encoding)
+    separator, head = _looked_at(usual, path, dialect)
     frame = _plain_frame(path, separator, head, dialect)
     if frame is not None:
         return RatingsTable(frame, text_ids=True)
     return RatingsTable(_read(path, separator, head, dialect))
 
 
+def _looked_at(usual: str, path: Path, dialect: Dialect) -> tuple[str, Head]:
+    """What separates fields, and the head of the table."""
+    head = look_at(path, dialect.separator or usual, dialect.encoding)
+    return dialect.separator or head.declared or usual, head
+
+
 def _read_items(usual: str, path: Path, dialect: Dialect) -> pl.DataFrame:
-    separator = dialect.separator or usual
-    return _read(path, separator, look_at(path, separator, dialect.encoding), dialect)
+    return _read(path, *_looked_at(usual, path, dialect), dialect)
 
 
 def _scan(usual: str, path: Path, dialect: Dialect) -> pl.LazyFrame:
-    separator = dialect.separator or usual
+    separator, head = _looked_at(usual, path, dialect)
     if len(separator.encode()) > 1 or not _is_utf8(dialect.encoding):
         raise DataError(
             f"{path}: piece by piece, tables are read in UTF-8 with separators of one character: "
             "read it whole, without --engine stream, or convert it"
         )
-    head = look_at(path, separator, dialect.encoding)
-    return pl.scan_csv(
+    nameless = _without_header(separator, head, dialect)
+    table = pl.scan_csv(
         path,
         separator=separator,
         eol_char=head.newline,
-        schema_overrides=id_types(dialect.names(head.header)),
+        skip_lines=head.skipped,
+        has_header=not nameless,
+        new_columns=nameless or None,
+        schema_overrides=id_types(dialect.names(nameless or head.header)),
         infer_schema_length=GUESSED_FROM,
     )
+    return table.with_columns(_STRIPPED)
 
 
 def id_types(names: Mapping[str, str]) -> dict[str, Any]:
@@ -82,7 +93,7 @@ def id_types(names: Mapping[str, str]) -> dict[str, Any]:
 def _read(path: Path, separator: str, head: Head, dialect: Dialect) -> pl.DataFrame:
     """The general reader; where later rows break what the first ones promised, all is text."""
     source: Path | bytes = path
-    nameless = _without_header(separator, head)
+    nameless = _without_header(separator, head, dialect)
     if len(separator.encode()) > 1:
         source, separator = _with_one_character(path, separator, dialect.encoding), _UNUSED
     elif not _is_utf8(dialect.encoding):
@@ -92,6 +103,7 @@ def _read(path: Path, separator: str, head: Head, dialect: Dialect) -> pl.DataFr
         source,
         separator=separator,
         eol_char=head.newline,
+        skip_lines=head.skipped,
         has_header=not nameless,
         new_columns=nameless or None,
         glob=False,
@@ -99,15 +111,18 @@ def _read(path: Path, separator: str, head: Head, dialect: Dialect) -> pl.DataFr
     types = id_types(dialect.names(nameless or head.header))
     try:
         try:
-            return _without_blanks(read(schema_overrides=types, infer_schema_length=GUESSED_FROM))
+            found = read(schema_overrides=types, infer_schema_length=GUESSED_FROM)
         except pl.exceptions.ComputeError:
-            return _without_blanks(read(infer_schema=False))
+            found = read(infer_schema=False)
+        found = found.with_columns(_STRIPPED)
+        return named(_without_blanks(found), nameless or head.header)
     except pl.exceptions.NoDataError:
         raise
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         _require_utf8(path, dialect.encoding)
         text = source.decode() if isinstance(source, bytes) else _text(path, dialect.encoding)
-        refuse_long_rows(path, text, separator, nameless or head.header)
+        text = "".join(text.splitlines(keepends=True)[head.skipped :])
+        refuse_long_rows(path, text, separator, nameless or head.header, dialect.flag("separator"))
         raise
 
 
@@ -128,16 +143,28 @@ def _with_one_character(path: Path, separator: str, encoding: str) -> bytes:
     return text.replace(separator, _UNUSED).encode()
 
 
-def _without_header(separator: str, head: Head) -> list[str]:
-    """The names of columns where several characters stand between fields and the first row holds
-    nothing but numbers, as MovieLens' do: then it is no header, and they are in its order."""
-    nameless = len(separator) > 1 and all(map(is_number, head.header))
-    return ["user", "item", "rating", "timestamp"][: len(head.header)] if nameless else []
+def _without_header(separator: str, head: Head, dialect: Dialect) -> list[str]:
+    """The names of the columns of a table without a header; none, where it has one.
+
+    It has none where columns are mapped to their places, user=1; the names then are the places. And
+    where several characters stand between fields and the first row holds nothing but numbers, as in
+    MovieLens' files: then columns are in their order.
+    """
+    numbers = all(map(is_number, head.header))
+    mapped = list(dialect.columns.values())
+    places = [str(k) for k in range(1, len(head.header) + 1)]
+    if mapped and set(mapped) <= set(places) and (numbers or not set(mapped) <= set(head.header)):
+        return places
+    if len(separator) > 1 and numbers:
+        return ["user", "item", "rating", "timestamp"][: len(head.header)]
+    return []
 
 
 def _plain_frame(path: Path, separator: str, head: Head, dialect: Dialect) -> pl.DataFrame | None:
     """A large text file of plain numbers; None for any other, and where its ids are ambiguous."""
     if not _is_utf8(dialect.encoding) or is_compressed(path) or len(separator.encode()) > 1:
+        return None
+    if head.skipped or _without_header(separator, head, dialect):
         return None
     names = dialect.names(head.header)
     needed = set(dialect.columns.values())
