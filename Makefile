@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tests that need real data find them here, or skip with a reason.
 export DISCREET_DATA ?= $(wildcard $(abspath ../shared/data))
 
-.PHONY: demo test lint types contracts unit docs docs-links lowest constraints package bench install format clean
+.PHONY: demo test lint types contracts unit docs docs-links lowest pythons constraints package bench install format clean
 
 demo: $(VENV)/demo
 	$(BIN)/discreet demo
@@ -48,6 +48,9 @@ bench: install
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/audit.py
 	$(BIN)/python benchmarks/service.py cost
+	$(BIN)/python benchmarks/spark.py cost 1 10
+	$(BIN)/python benchmarks/ledger.py
+	$(BIN)/python benchmarks/years.py ml-1m
 	$(BIN)/python benchmarks/report.py
 
 format: install
@@ -66,7 +69,24 @@ $(VENV)-lowest/installed: pyproject.toml lowest.txt
 	$(PYTHON) -m venv $(VENV)-lowest
 	$(VENV)-lowest/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(VENV)-lowest/bin/python -m pip install --quiet --constraint lowest.txt \
-	  --editable ".[plots,audit,opendp,serve]" --group test
+	  --editable ".[all]" --group test
+	touch $@
+
+# On every Python that is supported and here, pyenv's or in the path, each in an environment of its
+# own: make pythons, or one of them, make python-3.12.
+python3 = $(firstword $(wildcard $(HOME)/.pyenv/versions/3.$(1).*/bin/python3.$(1)) \
+  $(shell python3.$(1) -c "import sys; print(sys.executable)" 2>/dev/null))
+
+pythons: $(foreach minor,11 12 13 14,$(if $(call python3,$(minor)),python-3.$(minor)))
+
+python-%: $(VENV)-%/installed
+	$(VENV)-$*/bin/pytest -q -n auto $(SMOKE)
+
+$(VENV)-3.%/installed: pyproject.toml constraints.txt
+	$(call python3,$*) -m venv $(VENV)-3.$*
+	$(VENV)-3.$*/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(VENV)-3.$*/bin/python -m pip install --quiet --constraint constraints.txt \
+	  --editable ".[all]" --group test
 	touch $@
 
 # What was just tested becomes what everybody develops with.
@@ -100,4 +120,4 @@ $(VENV)/installed: pyproject.toml constraints.txt | $(VENV)/pip
 	touch $@ $(VENV)/demo
 
 clean:
-	rm -rf $(VENV) $(VENV)-lowest $(VENV)-package demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-3.* $(VENV)-package demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

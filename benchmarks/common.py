@@ -52,15 +52,18 @@ def least_in_turns(
 
 
 def synthetic(count: int, users: int = 480_000, items: int = 17_770) -> Ratings:
-    """Netflix-shaped: everybody rates about as much, popularity falls off along the catalogue."""
+    """Netflix-shaped: everybody rates about as much, popularity falls off along the catalogue.
+
+    Nobody rates an item twice, and no two people the same ones: records reach for all of it.
+    """
     rng = np.random.default_rng(0)
     users = min(users, count // 200)
     per_user = np.full(users, count // users)
     per_user[: count - per_user.sum()] += 1
     place = np.arange(count) - np.repeat(np.cumsum(per_user) - per_user, per_user)
-    # A person's k-th item: spread over the catalogue, denser at its beginning, never twice.
-    spread = (place + 1) / np.repeat(per_user + 1, per_user)
-    item = (place + (items - per_user.max() - 1) * spread**3).astype(np.int32)
+    # A person's k-th item: somewhere in the k-th part of the catalogue, denser at its beginning.
+    spread = (place + rng.random(count)) / np.repeat(per_user, per_user)
+    item = (place + (items - per_user.max()) * spread**3).astype(np.int32)
     return Ratings(
         users=Ids(pl.Series("user", np.arange(users))),
         items=Ids(pl.Series("item", np.arange(items))),

@@ -83,8 +83,8 @@ def tables() -> None:
         print(f"  table of a scale, {law.value}: {(time.process_time() - began) / 20 * 1e3:.1f} ms")
 
 
-def releases(unit: str, repeats: int = 5) -> None:
-    """Chorus as people make it, and with a seed."""
+def releases(unit: str, repeats: int = 5) -> list[str]:
+    """Chorus as people make it, and with a seed: a row of the table."""
     name, data = _ten_million()
     spec = PrivacySpec.uniform(1.0 if unit == "rating" else 8.0)
     scheme = Chorus(delta=1e-8, unit=unit)
@@ -97,9 +97,12 @@ def releases(unit: str, repeats: int = 5) -> None:
             seconds[how].append(time.perf_counter() - began)
             processor[how].append(time.process_time() - used)
     print(f"Chorus on {name}, unit {unit}, the least of {repeats} after a first:")
+    row = [f"Chorus on {name}, unit {unit}"]
     for what, times in (("seconds", seconds), ("of processors", processor)):
         one, other = (min(times[how][1:]) for how in ("seeded", "unseeded"))
         print(f"  {what}: {one:.2f} seeded, {other:.2f} unseeded: {other / one:.2f} times")
+        row += [f"{one:.2f} s", f"{other:.2f} s ({other / one:.2f}x)"]
+    return row
 
 
 def _ten_million() -> tuple[str, Ratings]:
@@ -128,8 +131,9 @@ def main() -> None:
         rows.append([label, f"{found[ours]:.0f}", f"{found[theirs]:,.0f}", ratio])
     keep("noise", ["", "ours", "OpenDP", "ratio"], rows)
     tables()
-    for unit in sys.argv[1:] or ["rating"]:
-        releases(unit)
+    columns = ["", "seeded", "drawn for real", "processors, seeded", "drawn for real"]
+    for unit in sys.argv[1:] or ["rating", "person"]:
+        keep("noise-releases", columns, [releases(unit)], add=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the first command and the first import cost, and compilation, once per installation.
 
     python benchmarks/startup.py
+    python benchmarks/startup.py fresh     # of the built wheel, in a new environment
     python benchmarks/startup.py record    # list anew which kernels the demo needs, in its order
 
 Compilation is what the first demo takes longer than the second, up to its first result (Tally's)
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from common import seconds
-from report import keep
+from report import ROOT, keep
 
 FITS = {
     "PMF": "dc.PMF(sweeps=1)",
@@ -49,16 +50,17 @@ def run(*command: str, cache: str | None = None) -> None:
     subprocess.run(command, check=True, capture_output=True, env=environment)
 
 
-def demo(cache: str) -> tuple[Moment, Moment]:
+def demo(python: str, cache: str) -> tuple[Moment, Moment]:
     """Until the demo's first result, and until its end."""
     ticks = os.sysconf("SC_CLK_TCK")
     environment = os.environ | {"NUMBA_CACHE_DIR": cache, "PYTHONUNBUFFERED": "1"}
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        command = [sys.executable, "-m", "discreet", "demo", "--out", folder + "/demo"]
+        command = [python, "-m", "discreet", "demo", "--out", folder + "/demo"]
         with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-        ) as process:
+            command, cwd=folder,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+        ) as process:  # fmt: skip
             assert process.stdout is not None
             first = None
             for line in process.stdout:
@@ -112,15 +114,31 @@ def watch(folder: str) -> None:
     LISTED.write_text("\n".join(lines) + "\n")
 
 
-def main() -> None:
-    python, script = sys.executable, str(Path(sys.executable).with_name("discreet"))
+def fresh() -> None:
+    """The same as somebody finds it who has just installed the wheel; needs a network."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", folder, str(ROOT))
+        [wheel] = Path(folder).glob("*.whl")
+        run(sys.executable, "-m", "venv", f"{folder}/venv")
+        python = f"{folder}/venv/bin/python"
+        versions = str(ROOT / "constraints.txt")
+        run(python, "-m", "pip", "install", "--constraint", versions, f"{wheel}[plots]")
+        os.environ.pop("PYTHONPATH", None)
+        main(python)
+
+
+def main(python: str = sys.executable) -> None:
+    script = str(Path(python).with_name("discreet"))
     bare = min(seconds(lambda: run(python, "-c", "pass")) for _ in range(10))
     imported = min(seconds(lambda: run(python, "-c", "import discreet")) for _ in range(10))
     helped = min(seconds(lambda: run(script, "--help")) for _ in range(10))
-    print(f"bare interpreter {bare:.3f} s; import discreet {imported - bare:.3f} s on top")
-    print(f"discreet --help {helped:.3f} s in all")
+    rows = [
+        ["`import discreet`, beside a bare interpreter", f"{1e3 * (imported - bare):.0f} ms"],
+        ["`discreet --help`, in all", f"{1e3 * helped:.0f} ms"],
+    ]
+    keep("imports", ["", "takes"], rows)
     with tempfile.TemporaryDirectory() as cache:
-        cold, warm = demo(cache), demo(cache)
+        cold, warm = demo(python, cache), demo(python, cache)
     rows = []
     for what, first, second in zip(("first result", "end"), cold, warm, strict=True):
         rows.append(
@@ -145,6 +163,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["record"]:
             record()
+        case ["fresh"]:
+            fresh()
         case ["watch", folder]:
             watch(folder)
         case _:

@@ -167,3 +167,14 @@ def numbers_of(module: ModuleType) -> list[str]:
     ]
     names = [node.id for t in targets for node in ast.walk(t) if isinstance(node, ast.Name)]
     return [name for name in names if np.asarray(vars(module)[name]).dtype.kind in "if"]
+
+
+def test_every_public_name_has_its_place_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add it to GROUPS in docs/_extensions/python_pages.py."""
+    pytest.importorskip("sphinx", reason="the site is not built here")
+    monkeypatch.syspath_prepend(str(ROOT / "docs/_extensions"))
+    pages = importlib.import_module("python_pages")
+    assert pages._names(pages.NEWER) == []
+    for group in pages.GROUPS:
+        page = ROOT / "docs/reference/python" / f"{group}.md"
+        assert f"<!-- generated: python {group} -->" in page.read_text()

@@ -11,8 +11,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-def _report() -> Any:
-    spec = importlib.util.spec_from_file_location("report", ROOT / "benchmarks" / "report.py")
+def load(name: str) -> Any:
+    """A program of benchmarks, which are no package of the tests."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -20,7 +21,7 @@ def _report() -> Any:
     return module
 
 
-report = _report()
+report = load("report")
 MEASURED = json.loads(report.MEASURED.read_text())
 
 
@@ -43,4 +44,26 @@ def test_a_figure_that_was_changed_by_hand_is_found(name: str) -> None:
 def test_everything_measured_is_shown_somewhere() -> None:
     texts = [(ROOT / name).read_text() for name in report.DOCUMENTS]
     shown = {name for text in texts for name in re.findall(r"<!-- measured: (\S+) -->", text)}
-    assert shown == set(MEASURED) | set(report.WRITTEN)
+    assert shown >= set(MEASURED) | set(report.WRITTEN)
+
+
+def test_what_the_tables_of_accuracy_show_is_what_their_benchmark_measures() -> None:
+    cases = {(c.kind, c.method, c.level) for c in load("paper_levels").CASES}
+    columns = {
+        "errors": [*report._ERRORS.values(), *report._CHORUS.values()],
+        "lists": report._LISTS.values(),
+    }
+    shown = {(kind, *column) for kind, some in columns.items() for column in some}
+    assert shown == cases
+    assert {(kind, *what) for kind, _, *what in report.accuracy()} <= cases
+
+
+def test_what_was_never_measured_says_how(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a\n<!-- measured: new -->\n`python benchmarks/new.py`\n<!-- measured -->\n"
+    assert report.filled(text, {}) == text
+    monkeypatch.setattr(report, "MEASURED", tmp_path / "measured.json")
+    for row in (["x", "1"], ["y", "2"], ["x", "3"]):
+        report.keep("new", ["", "s"], [row], add=True)
+    found = json.loads(report.MEASURED.read_text())
+    assert found["new"]["rows"] == [["x", "3"], ["y", "2"]]
+    assert "| x | 3 |" in report.filled(text, found)

@@ -4,12 +4,15 @@ import re
 import runpy
 import sys
 import tomllib
+import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import discreet as dc
+from discreet.cli import extras
 from discreet.errors import MissingExtraError
 
 ROOT = Path(__file__).parent.parent
@@ -87,3 +90,53 @@ def test_noise_by_opendp_without_opendp_names_the_extra_before_any_work(
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(MissingExtraError, match=r"discreet\[opendp\]"):
         dc.Tally(noise="opendp").checked(None)
+
+
+def test_what_is_looked_for_is_what_an_extra_installs() -> None:
+    for extra, modules in extras.EXTRAS.items():
+        wanted = {re.split(r"[<>=\[]", line)[0] for line in PROJECT["optional-dependencies"][extra]}
+        assert set(modules.values()) == wanted, extra
+        assert all(find_spec(module) for module in modules), extra  # under the names of modules
+    declared = {re.split(r"\W", line)[0] for line in PROJECT["optional-dependencies"]["all"]}
+    assert declared == {"discreet"}
+    [every] = PROJECT["optional-dependencies"]["all"]
+    assert set(re.findall(r"\w+", every.partition("[")[2])) == set(extras.EXTRAS)
+
+
+HELD = {
+    "discreet/__main__.py",
+    "discreet/py.typed",
+    "discreet/cli/__init__.py",
+    "discreet/kernels/signatures.txt",
+    "discreet/database/migrations/env.py",
+    "discreet/service/templates/base.html",
+    "discreet/docs/proofs/tally.md",
+    "discreet/docs/proofs/chorus.md",
+    "discreet/docs/tables.md",
+}
+"""What a wheel would be no use without, a file of every kind."""
+
+
+def test_a_wheel_holds_what_it_must_and_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="hatchling builds the package: it is not installed")
+    from hatchling.builders.wheel import WheelBuilder
+
+    built = next(iter(WheelBuilder(str(ROOT)).build(directory=str(tmp_path))))
+    with zipfile.ZipFile(built) as wheel:
+        names = set(wheel.namelist())
+        [metadata] = [name for name in names if name.endswith(".dist-info/METADATA")]
+        about = wheel.read(metadata).decode()
+        [scripts] = [name for name in names if name.endswith("entry_points.txt")]
+        command = wheel.read(scripts).decode()
+    assert names >= HELD
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    inside = {path.relative_to(ROOT / "src") for path in (ROOT / "src/discreet").rglob("*.*")}
+    kept = {path for path in inside if path.suffix not in (".pyc", ".nbi", ".nbc")}
+    assert names >= {str(path) for path in kept if (ROOT / "src" / path).is_file()}
+    strange = {n for n in names if not n.startswith(("discreet/", "discreet-"))}
+    assert not strange
+    assert not [n for n in names if n.endswith((".pyc", ".nbi", ".nbc", ".db", ".parquet"))]
+    assert "Name: discreet\n" in about
+    assert "# Discreet" in about
+    assert "discreet = discreet.__main__:main" in command
+    assert Path(built).stat().st_size < 2e6  # it is 0.9 MB: no data set has slipped in
