@@ -87,7 +87,7 @@ def test_a_ratings_table_is_refused_with_what_to_do(items: Path, tmp_path: Path)
 
 def test_options_of_item_tables_go_with_no_release(tmp_path: Path) -> None:
     told = refused("inspect", tmp_path, "--family", "author")
-    assert "--family and --public-column go with an item table" in told
+    assert "--family, --public-column and --item-columns go with an item table" in told
 
 
 def test_genres_in_one_string_are_read_as_lists(items: Path, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_comparison_s_table_fits_80_columns_in_whole_words(
         for label in labels
         for level in levels
     ]
-    monkeypatch.setattr("discreet.experiments.compare.means", lambda _: pl.DataFrame(rows))
+    monkeypatch.setattr("discreet.experiments.verdicts.means", lambda _: pl.DataFrame(rows))
     compare._show(levels[:-1], pl.DataFrame())
     told = capsys.readouterr().out
     assert max(len(line.rstrip()) for line in told.splitlines()) <= 80

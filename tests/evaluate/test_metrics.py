@@ -1,7 +1,7 @@
 """A metric is one function and one line in a table: results, files and columns follow."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,19 @@ def hit_rate(lists: Lists) -> float:
     return float(lists.hits.any(axis=1).mean())
 
 
+def in_this_process(
+    work: Callable[..., None], calls: Sequence[tuple[Any, ...]], _side_by_side: int
+) -> Iterator[None]:
+    """Spawned processes would not know of what a test adds to a table."""
+    for call in calls:
+        yield work(*call)
+
+
 @pytest.fixture
 def worst_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The line that a new metric needs; in this process, where sweeps then run as well."""
     monkeypatch.setitem(ERRORS, "worst", Metric(worst, "worst error"))
-    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda n, **_: ThreadPoolExecutor(n))
+    monkeypatch.setattr(cells, "each_in_a_process", in_this_process)
 
 
 @pytest.fixture
@@ -108,7 +116,7 @@ def test_the_command_line_shows_it_under_its_heading(
 def test_a_new_figure_of_lists_is_kept_by_sweeps_as_well(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cells, "ProcessPoolExecutor", lambda n, **_: ThreadPoolExecutor(n))
+    monkeypatch.setattr(cells, "each_in_a_process", in_this_process)
     source = find_source(str(table))
     old = swept(source, tmp_path, Judging(3))
     assert "hit_rate@3" not in old.columns

@@ -135,6 +135,8 @@ def walked(tmp_path_factory: pytest.TempPathFactory, small: Ratings) -> Iterator
         try:
             walk = Walk(club)
             signed_in(club, "u1")
+            # The way to what one hid is there only for who hid something.
+            club.client.post("/hide", data={"item": "129", "place": "home"}, headers=OUR_PAGE)
             walk.look_at(walk.take("GET", "/home"), depth=2)
             document = club.client.get("/openapi.json").json()
             answers = list(use_api(club, document))
