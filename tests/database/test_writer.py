@@ -136,3 +136,23 @@ def test_of_many_that_are_alike_one_that_cannot_be_written_takes_none_along(
         futures[1].result(30)
     assert [futures[k].exception(30) for k in (0, 2)] == [None, None]
     made.close()
+
+
+def test_who_gives_up_takes_no_other_along(writing: Database) -> None:
+    """A request that is ended while it waits leaves nothing, and the writer goes on."""
+    made, begun, going_on = Writer(writing), threading.Event(), threading.Event()
+
+    def first(_: sa.Connection) -> None:
+        begun.set()
+        assert going_on.wait(30)
+
+    submitted = [made.submit(first)]
+    assert begun.wait(30)
+    submitted += [made.submit(rating("ann", 100 + k)) for k in range(3)]  # type: ignore[arg-type]
+    assert not submitted[0].cancel()  # it is being done
+    assert submitted[2].cancel()
+    going_on.set()
+    assert [submitted[k].exception(30) for k in (0, 1, 3)] == [None, None, None]
+    with writing.reading() as connection:
+        assert {own.item for own in own_ratings.of(connection, "ann")} == {"100", "102"}
+    made.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from functools import lru_cache
 from typing import Any
 
@@ -31,16 +32,14 @@ def rows(
                 .all()
             )
     text, names = _compiled(query)
-    pooled = database.engine.raw_connection()
     try:
-        driver = pooled.driver_connection
-        assert driver is not None
-        found: list[Row] = driver.execute(text, [words[name] for name in names]).fetchall()
-        return found
+        with closing(database.engine.raw_connection()) as pooled:
+            driver = pooled.driver_connection
+            assert driver is not None
+            found: list[Row] = driver.execute(text, [words[name] for name in names]).fetchall()
+            return found
     except sqlite3.Error as error:
         raise sa.exc.OperationalError(text, None, error, hide_parameters=True) from None
-    finally:
-        pooled.close()
 
 
 @lru_cache(maxsize=32)

@@ -96,20 +96,31 @@ class Writer:
                     self._thread.start()
 
     def _run(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            together = [first]
-            while len(together) < MOST_TOGETHER:
-                try:
-                    another = self._waiting.get_nowait()
-                except queue.Empty:
-                    break
-                if another is None:
-                    self._write(together)
-                    return
-                together.append(another)
-            self._write(together)
+        going_on = True
+        while going_on:
+            together, going_on = self._taken()
+            # Who has given up by now is left out; from here on nobody can any more.
+            self._write([one for one in together if one[1].set_running_or_notify_cancel()])
+
+    def _taken(self) -> tuple[list[_Waiting], bool]:
+        """What waits, as much as goes together; and whether there will be more."""
+        first = self._waiting.get()
+        if first is None:
+            return [], False
+        together = [first]
+        while len(together) < MOST_TOGETHER:
+            try:
+                another = self._waiting.get_nowait()
+            except queue.Empty:
+                break
+            if another is None:
+                return together, False
+            together.append(another)
+        return together, True
 
     def _write(self, together: list[_Waiting]) -> None:
+        if not together:
+            return
         try:
             with self.database.writing() as connection:
                 results = _results(connection, [work for work, _ in together])
