@@ -1,6 +1,7 @@
 """Without noise every scheme is its plain method; and with less noise none gets worse."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ from discreet.privacy.noise import Randomness
 from discreet.schemes import SCHEMES
 from discreet.schemes.base import Run
 from tests.field.test_sensitivity import extreme_table
+from tests.test_docs import anchors_of
 
+DOCS = Path(__file__).parents[2] / "docs"
 ALONE = Compute(threads=1)
 
 
@@ -141,6 +144,16 @@ def test_none_of_the_field_is_offered_for_publishing():
         about = find_field(name).about
         assert not about.publishes
         assert not about.proven
+
+
+@pytest.mark.parametrize("name", FIELD)
+def test_every_certificate_names_a_section_that_says_what_is_proven(name):
+    kind, table = find_field(name), extreme_table(6)
+    assert kind.about.audited or not kind.about.private
+    for parameters in kind.about.audited:
+        model = kind(**parameters).fit(table, dc.PrivacySpec.uniform(1.0), compute=ALONE)
+        page, section = model.release.certificate.provenance.theorem.proof.split("#")
+        assert section in anchors_of((DOCS / page).read_text())
 
 
 def club_loss(name, given, epsilon, split, items, seed):
