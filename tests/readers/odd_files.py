@@ -105,6 +105,7 @@ ODD_FILES = [
     Odd("UTF-16 without a mark", "r.csv", PLAIN.encode("utf-16-le"), "--encoding utf-16-le"),
     Odd("no header", "r.csv", "1,31,2.5\n1,1029,3\n", "the first row must name the columns"),
     Odd("no header, text", "r.csv", "ann,7,5\nbob,8,3\n", "--columns user=PLACE"),
+    Odd("places from 0", "r.csv", "ann,7,5\n", "PLACE from 1 to 3", {"columns": {"user": "0"}}),
     Odd("a comment", "r.csv", "# of May\n" + PLAIN, "remove the comment"),
     Odd("a matrix", "r.csv", "user,f1,f2,f3,f4,f5\nann,7,5,,1,2\n", "a row for each rating"),
     Odd("no header, alike", "r.csv", "1,31,1\n1,1029,3\n", "the first row must name the columns"),
@@ -119,6 +120,7 @@ ODD_FILES = [
         "user,item,rating\na,1,95%\n",
         "write a plain number",
     ),
+    Odd("thousands", "r.csv", 'user,item,rating\na,1,"1,000"\n', "write a plain number"),
     Odd("decimal comma", "r.csv", 'user,item,rating\na,1,"3,5"\n', "write a decimal point"),
     # Mended by their owner.
     Odd("empty", "r.csv", "", "r.csv is empty"),
@@ -164,6 +166,7 @@ ODD_ITEM_TABLES = [
     Odd("CR line ends", "i.csv", FILMS.replace("\n", "\r"), 2),
     Odd("gzip", "i.csv.gz", gzip.compress(FILMS.encode()), 2),
     Odd("usual names", "i.csv", "Article No,Product Name\n0042,Lamp\n", 1, users=("0042",)),
+    Odd("one item in an object", "i.json", '{"item": 1, "genres": [{"id": 7, "name": "x"}]}', 1),
     Odd("genres in brackets", "i.csv", "item,genres\n1,\"['a', 'b']\"\n2,['a']\n", 2),
     Odd("other names, told", "i.csv", "Ding\n1\n", 1, {"columns": {"item": "Ding"}}),
     # Read when it is told what it cannot know, or mended by their owner.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -73,14 +74,18 @@ def named(frame: pl.DataFrame, names: Sequence[str] | None = None) -> pl.DataFra
     """
     given = frame.columns if names is None or len(names) != frame.width else names
     numbered = enumerate(zip(frame.columns, given, strict=True), 1)
-    return frame.rename({now: f"column {k}" for k, (now, name) in numbered if not name.strip()})
+    ours = {now: f"column {k}" for k, (now, name) in numbered if not name.strip()}
+    refuse_doubles([ours.get(name, name) for name in frame.columns])
+    return frame.rename(ours)
 
 
 def refuse_doubles(names: Sequence[str]) -> None:
     """An error for a table with two columns of one name: either might be meant."""
-    doubled = [name for place, name in enumerate(names) if name in names[:place]]
-    if doubled:
-        raise DataError(f"two columns are called {doubled[0]!r}: rename or remove one")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise DataError(f"two columns are called {name!r}: rename or remove one")
+        seen.add(name)
 
 
 def _pandas_column(column: Any) -> pl.Series:
@@ -126,7 +131,8 @@ def _remedy(missing: Sequence[str], names: Sequence[str]) -> str:
         places = [c for c in (*REQUIRED, "weight") if c in missing]
         return (
             "the first row must name the columns, as in user,item,rating; of a text file without "
-            f"such a row say where each stands, {how_to_map(*places, theirs='PLACE')}"
+            f"such a row say where each stands, PLACE from 1 to {len(names)}: "
+            f"{how_to_map(*places, theirs='PLACE')}"
         )
     if {"item", "rating"} == set(missing) and len(names) > len(COLUMNS):
         return (
@@ -153,7 +159,8 @@ def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
             ) from None
         if parsed.null_count():
             row = int(parsed.is_null().arg_true()[0])
-            wanted = "a decimal point" if "," in str(column[row]) else "a plain number"
+            comma = re.fullmatch(r"[-+]?\d*,\d{1,2}", str(column[row]))  # 3,5; 1,000 is another
+            wanted = "a decimal point" if comma else "a plain number"
             raise DataError(
                 f"{what} must be a number: got {column[row]!r} {where(row)}; write {wanted}"
             )

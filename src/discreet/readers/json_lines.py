@@ -12,7 +12,6 @@ from discreet.readers.head import read_bytes
 
 def read_json(path: Path, dialect: Dialect) -> pl.DataFrame:
     """A file of objects as a frame; every row is looked at for what columns there are."""
-    del dialect
     raw = read_bytes(path).removeprefix(b"\xef\xbb\xbf").lstrip()
     if not raw:
         raise pl.exceptions.NoDataError("no objects")
@@ -21,8 +20,9 @@ def read_json(path: Path, dialect: Dialect) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(raw, infer_schema_length=None)
     except pl.exceptions.PolarsError:
-        return _rows_within(pl.read_json(raw, infer_schema_length=None))  # an object over lines
-    return _rows_within(frame) if frame.height == 1 else frame
+        frame = pl.read_json(raw, infer_schema_length=None)  # an object over several lines
+    whole = set(dialect.required) <= set(dialect.names(frame.columns).values())
+    return frame if whole or frame.height > 1 else _rows_within(frame)
 
 
 def _rows_within(frame: pl.DataFrame) -> pl.DataFrame:
