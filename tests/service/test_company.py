@@ -15,8 +15,9 @@ from fastapi.testclient import TestClient
 from joserfc.jwk import OctKey, RSAKey
 
 from discreet.data.ratings import Ratings
-from discreet.database import people
+from discreet.database import acts, people
 from discreet.database.connection import Database
+from discreet.database.people import Role
 from discreet.errors import ParameterError
 from discreet.service import logs
 from discreet.service.app import create_app
@@ -265,3 +266,28 @@ def test_behind_a_real_proxy_it_is_the_connection_that_counts(
         assert asked("127.0.0.2", said="192.0.2.77") == 200
         assert asked("127.0.0.1", said="127.0.0.2") == 401
     assert '"u1"' not in served.log.read_text()
+
+
+def test_operators_sign_in_at_the_company_by_their_own_names(
+    sqlite: Database, small: Ratings, company: SmallProvider
+) -> None:
+    filled(sqlite, small)
+    told = Client(company.issuer, CLIENT, SECRET, operators=("ann", "bob"))
+    with browser(sqlite, FrontDoors(openid=told, open_to_all=False)) as client:
+        company.subject = "ann"
+        landed = client.get(returned(client), headers=OUR_PAGE)
+        assert landed.headers["refresh"] == "0; url=/operator"
+        assert 'href="/operator"' in landed.text
+        assert client.get("/operator", headers=OUR_PAGE).status_code == 200
+        assert client.get("/home", headers=OUR_PAGE).status_code != 200  # they rate nothing here
+        words = {"things": "books"}
+        assert client.post("/operator/declaration", data=words, headers=OUR_PAGE).is_redirect
+        with sqlite.writing() as connection:
+            assert acts.latest(connection, 1)[0].operator == "ann"
+            assert not people.exists(connection, "ann")
+            assert people.revoke_role(connection, Role.OPERATOR, "bob") == 0
+            assert people.revoke_role(connection, Role.OPERATOR, "ann") == 1
+        assert client.get("/operator", headers=OUR_PAGE).status_code == 303
+        company.subject = "u1"  # whoever is not named is who they are
+        assert client.get(returned(client), headers=OUR_PAGE).status_code == 200
+        assert client.get("/operator", headers=OUR_PAGE).status_code == 403

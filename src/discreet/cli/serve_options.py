@@ -128,6 +128,13 @@ class DoorOptions:
             "can choose for themselves.",
         ),
     ] = "sub"
+    oidc_operators: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID,...",
+            help="Who operates, by the same claim, beside those who have an operator's token.",
+        ),
+    ] = None
     allow_origin: Annotated[
         str | None,
         typer.Option(
@@ -142,13 +149,12 @@ class DoorOptions:
         """The same, checked, in the service's words."""
         from discreet.service.front_doors import FrontDoors
 
-        origins = [one.strip() for one in (self.allow_origin or "").split(",")]
         return FrontDoors(
             open_to_all=not self.invited_only,
             trusted_proxy=self.trusted_proxy,
             user_header=self.user_header,
             openid=self._client(),
-            origins=tuple(one for one in origins if one),
+            origins=_parts(self.allow_origin),
         )
 
     def _client(self) -> Client | None:
@@ -161,4 +167,10 @@ class DoorOptions:
 
         file = self.oidc_secret_file
         secret = None if file is None else file.read_text().strip()
-        return Client(self.oidc_issuer, self.oidc_client, secret, self.oidc_claim)
+        operators = _parts(self.oidc_operators)
+        return Client(self.oidc_issuer, self.oidc_client, secret, self.oidc_claim, operators)
+
+
+def _parts(text: str | None) -> tuple[str, ...]:
+    """What stands between commas."""
+    return tuple(filter(None, (part.strip() for part in (text or "").split(","))))

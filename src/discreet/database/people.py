@@ -183,11 +183,12 @@ def begin_session(connection: Connection, token: str) -> str | None:
     return issue(connection, holder.role, holder.person, days=days, kind=SESSION, name=name)
 
 
-def begin_session_for(connection: Connection, person: str) -> str:
+def begin_session_for(connection: Connection, who: Bearer) -> str:
     """A browser's session for somebody whom their company's own sign-in has named."""
     one_at_a_time(connection, Lock.TOKENS)
     days = SESSION_HOURS / 24
-    return issue(connection, Role.PERSON, person, days=days, kind=SESSION)
+    name = who.operator if who.role == Role.OPERATOR else None
+    return issue(connection, who.role, who.person, days=days, kind=SESSION, name=name)
 
 
 def renew(connection: Connection, person: str) -> str:

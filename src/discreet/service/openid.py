@@ -49,6 +49,8 @@ class Client:
     """None for a public client, which PKCE protects alone."""
     claim: str = "sub"
     """Which claim is the id of a person here."""
+    operators: tuple[str, ...] = ()
+    """Who operates, by the same claim; they are nobody who rates here."""
 
     def __post_init__(self) -> None:
         require_safe("--oidc-issuer", self.issuer)

@@ -15,7 +15,7 @@ from discreet.database import erasures, own_ratings, people, tastes
 from discreet.database.connection import Database, utc_time
 from discreet.database.declaration import Declaration
 from discreet.database.own_ratings import OwnRating
-from discreet.database.people import Role
+from discreet.database.people import Bearer, Role
 from discreet.database.writer import Writer
 from discreet.errors import DataError
 from discreet.release.ranking import BEST, Ranking
@@ -242,10 +242,10 @@ class Service:
             raise Problem(401, "unknown_token", "nobody has this token any more")
         return session
 
-    def begin_session_for(self, person: str) -> str:
+    def begin_session_for(self, who: Bearer) -> str:
         """A browser's session for somebody whom the company's own sign-in has named."""
         with still_there():
-            return self.writer.write_apart(lambda at: people.begin_session_for(at, person))
+            return self.writer.write_apart(lambda at: people.begin_session_for(at, who))
 
     def end_session(self, session: str) -> None:
         """Sign a browser out."""

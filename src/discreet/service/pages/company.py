@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from discreet.service.access import address, authenticator_of
 from discreet.service.pages.rendering import render
-from discreet.service.pages.visitors import new_visitor, set_session
+from discreet.service.pages.visitors import home, new_operator, new_visitor, set_session
 from discreet.service.problems import Problem
 from discreet.service.state import Service, service_of
 
@@ -75,11 +75,13 @@ def come_back(
         raise Problem(403, "not_signed_in", "this sign-in was not begun here just now: begin again")
     if not code:
         raise Problem(403, "not_signed_in", "your provider did not sign you in: begin again")
-    person = service.admit(provider.person(pending, code, _redirect(request)))
-    authenticator.limit(authenticator.joining, f"person:{person}")
-    answer = render(request, "signed_in.html", visitor=new_visitor(person))
-    answer.headers["Refresh"] = "0; url=/home"
-    set_session(request, answer, service.begin_session_for(person))
+    named = provider.person(pending, code, _redirect(request))
+    operates = named in provider.client.operators
+    who = new_operator(named) if operates else new_visitor(service.admit(named))
+    authenticator.limit(authenticator.joining, who.name)
+    answer = render(request, "signed_in.html", visitor=who, onward=home(who.role))
+    answer.headers["Refresh"] = f"0; url={home(who.role)}"
+    set_session(request, answer, service.begin_session_for(who))
     answer.delete_cookie(
         _cookie(request), httponly=True, samesite="lax", secure=request.url.scheme == "https"
     )

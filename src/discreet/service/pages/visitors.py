@@ -95,6 +95,11 @@ def new_visitor(person: str) -> Bearer:
     return Bearer(Role.PERSON, person, 0)
 
 
+def new_operator(name: str) -> Bearer:
+    """An operator who has just signed in."""
+    return Bearer(Role.OPERATOR, None, 0, operator=name)
+
+
 def end_session(request: Request, *, signed_in: bool) -> Response:
     """Sign a browser out."""
     session = request.cookies.get(session_cookie(request))
