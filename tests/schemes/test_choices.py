@@ -32,12 +32,14 @@ from discreet.schemes.chorus.plan import (
     CHOICE_TALLIES,
     CHOOSING,
     LEAST_BESIDE,
-    LEAST_CHOICE_FACTORS,
+    LEAST_OF_EVENTS,
+    LEAST_OF_LISTS,
     MOST_CHOICE_TALLIES,
     PURPOSES,
     TALLIES_FOR_FEW,
     found_plan,
     given_plan,
+    purpose_of,
 )
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.chorus.values import LEAST_CHOICE, choosing
@@ -115,10 +117,10 @@ def test_for_ratings_alone_a_release_is_what_it_was(
 
 
 def test_a_certificate_says_what_the_rounds_were_for(small: Ratings) -> None:
-    for purpose, share in PURPOSES.items():
+    for purpose, how in PURPOSES.items():
         scheme = Chorus(delta=1e-6, factors=1, rounds=1, purpose=purpose)
         certificate = scheme.fit(small, seed=1).release.certificate
-        assert certificate.parameters == {"purpose": purpose, "choosing": share}
+        assert certificate.parameters == {"purpose": purpose, "choosing": how.choosing}
     with pytest.raises(ParameterError, match="purpose must be one of 'ratings', 'lists', 'both'"):
         Chorus(purpose="profit").fit(small)
 
@@ -232,7 +234,8 @@ class Probed:
 
 
 def planned(budget: Any, purpose: str) -> Any:
-    return found_plan(budget, Neighbours.ADD_REMOVE, PURPOSES[purpose])
+    how = purpose_of(purpose, events=purpose == "events")
+    return found_plan(budget, Neighbours.ADD_REMOVE, how)
 
 
 def test_each_kind_of_rounds_gets_its_share_and_what_the_other_does_not_take() -> None:
@@ -249,7 +252,7 @@ def test_each_kind_of_rounds_gets_its_share_and_what_the_other_does_not_take() -
     assert inactive.choosing_part.of_rounds == 1
     assert planned(Probed(many, beyond=0.0), "ratings").share == pytest.approx(0.0)
     lists = planned(Probed(some), "lists")
-    assert lists.choice_factors >= LEAST_CHOICE_FACTORS
+    assert lists.choice_factors >= LEAST_OF_LISTS
     assert lists.choosing_part.of_rounds == 1
     for purpose in PURPOSES:
         assert not planned(Probed(few), purpose).has_rounds
@@ -265,12 +268,21 @@ def test_the_fewer_directions_lists_have_the_more_of_the_budget_their_tallies_ge
             assert CHOICE_TALLIES <= share <= MOST_CHOICE_TALLIES
             # By the directions that the least tallies would leave room for, never fewer.
             assert share <= max(TALLIES_FOR_FEW / plan.choice_factors, CHOICE_TALLIES)
-            assert plan.choice_factors >= LEAST_CHOICE_FACTORS
+            assert plan.choice_factors >= LEAST_OF_LISTS
             seen[plan.choice_factors] = share
     shares = [seen[d] for d in sorted(seen)]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == pytest.approx(MOST_CHOICE_TALLIES)
     assert shares[-1] == pytest.approx(CHOICE_TALLIES)
+
+
+def test_a_handful_of_directions_pays_for_events_before_it_does_for_lists_of_ratings() -> None:
+    found: dict[str, set[int]] = {"lists": set(), "events": set()}
+    for count in np.geomspace(1, 100, 80):
+        for purpose, seen in found.items():
+            seen.add(planned(Probed(np.full(300, count)), purpose).choice_factors)
+    assert min(found["events"] - {0}) == LEAST_OF_EVENTS
+    assert min(found["lists"] - {0}) == LEAST_OF_LISTS
 
 
 def test_directions_of_choice_predict_ratings_of_what_people_choose_together() -> None:
@@ -306,10 +318,10 @@ def test_lists_pay_for_counts_of_items_alone() -> None:
 
 
 def test_a_given_number_of_factors_is_that_of_either_kind() -> None:
-    assert given_plan(3, 4, 0.0)[2:] == (3, 4, 0, 0, 0.0, False)
-    assert given_plan(3, 4, CHOOSING)[2:] == (3, 4, 3, 4, CHOOSING, False)
-    assert given_plan(3, 4, 1.0)[2:] == (0, 0, 3, 4, 1.0, False)
-    assert not given_plan(0, 4, CHOOSING).has_rounds
+    assert given_plan(3, 4, PURPOSES["ratings"])[2:] == (3, 4, 0, 0, 0.0, False)
+    assert given_plan(3, 4, PURPOSES["both"])[2:] == (3, 4, 3, 4, CHOOSING, False)
+    assert given_plan(3, 4, PURPOSES["lists"])[2:] == (0, 0, 3, 4, 1.0, False)
+    assert not given_plan(0, 4, PURPOSES["both"]).has_rounds
 
 
 def _basis(choices: ChoiceFactors) -> Any:

@@ -156,7 +156,7 @@ def _sum(outcomes: Array) -> Array:
 def plan_of(scheme: Chorus, d: int, tallies: float = LITTLE) -> Plan:
     """As `factors="auto"` makes one; counts are public in REPLACE."""
     probe = 0.0 if scheme.neighbours == Neighbours.REPLACE else PROBE
-    share, n = PURPOSES[scheme.purpose], scheme.rounds
+    share, n = PURPOSES[scheme.purpose].choosing, scheme.rounds
     liked, chosen = (d if share < 1 else 0), (d if share > 0 else 0)
     plan = Plan(probe, tallies * (1 - probe), liked, n, chosen, n, share)
     divided = scheme.publications > 1 or scheme.pure_share is not None

@@ -42,12 +42,30 @@ CHOICE_ROUNDS = 6
 FIRST_ROUNDS, LATER_ROUNDS = 4, 2
 """Rounds of a publication that is one of several, where none was before and where one was: it goes
 on with what the one before has shown."""
-LEAST_CHOICE_FACTORS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 3, 4, 96
-"""Fewer directions of choice are not worth their budget, for lists alone and beside ratings, whose
-tallies they cost something; more are slow."""
+LEAST_OF_LISTS, LEAST_OF_EVENTS, LEAST_BESIDE, MOST_CHOICE_FACTORS = 5, 3, 4, 96
+"""Fewer directions of choice are not worth their budget, for lists alone, of ratings and of events,
+and beside ratings, whose tallies they cost something; more are slow."""
 
-PURPOSES = {"ratings": 0.0, "lists": 1.0, "both": CHOOSING}
-"""What the rounds are for, and the share of their mu^2 that is for choosing."""
+
+class Purpose(NamedTuple):
+    """What the rounds are for."""
+
+    choosing: float
+    """The share of their mu^2 that is for choosing."""
+    least: int
+    """So many directions of choice, or none."""
+
+
+PURPOSES = {
+    "ratings": Purpose(0.0, 0),
+    "lists": Purpose(1.0, LEAST_OF_LISTS),
+    "both": Purpose(CHOOSING, LEAST_BESIDE),
+}
+
+
+def purpose_of(name: str, *, events: bool) -> Purpose:
+    """By its name; events have nothing but choices."""
+    return Purpose(1.0, LEAST_OF_EVENTS) if events else PURPOSES[name]
 
 
 class Part(NamedTuple):
@@ -100,10 +118,11 @@ class Plan(NamedTuple):
         return Part(self.share, of_rounds, self.choice_factors, self.choice_rounds)
 
 
-def given_plan(factors: int, rounds: int, choosing: float) -> Plan:
+def given_plan(factors: int, rounds: int, purpose: Purpose) -> Plan:
     """So many factors of either kind, where there is something for it; without any, tallies."""
     if factors == 0:
         return Plan(0.0, 1.0, 0, 0)
+    choosing = purpose.choosing
     plan = Plan(0.0, TALLIES, factors, rounds, factors, rounds, choosing)
     if choosing == 0:
         return plan._replace(choice_factors=0, choice_rounds=0)
@@ -130,7 +149,7 @@ def past(liking: HeardSums | None, choosing: HeardSums | None) -> Past:
 
 
 def found_plan(
-    budget: Budget, neighbours: Neighbours, choosing: float, before: Past = NOTHING
+    budget: Budget, neighbours: Neighbours, purpose: Purpose, before: Past = NOTHING
 ) -> Plan:
     """Decide from noisy counts, before the rest is spent.
 
@@ -141,6 +160,7 @@ def found_plan(
     of_people = min(paid, ACTIVITY)
     of_items = rounded_down(Fraction(paid) - Fraction(of_people))
     counts, noise = budget.probe(of_items)
+    choosing = purpose.choosing
     active = choosing < 1 and _people_are_active(budget, of_people)
     if choosing == 1:
         paid = of_items
@@ -149,27 +169,27 @@ def found_plan(
     if choosing == 0:
         return plan
     if choosing == 1:
-        return _lists_plan(counts, noise, budget, plan, before) or plan
+        return _lists_plan(counts, noise, budget, plan, purpose, before) or plan
     if plan.factors == 0:
         beside = plan._replace(tallies=(1 - paid) * BESIDE_TALLIES)
     else:
         beside = plan._replace(tallies=plan.tallies * BOTH_TALLIES)
-    return with_choices(counts, noise, budget, beside, choosing, before) or plan
+    return with_choices(counts, noise, budget, beside, purpose, before) or plan
 
 
 def _lists_plan(
-    counts: Floats, noise: float, budget: Budget, plan: Plan, before: Past
+    counts: Floats, noise: float, budget: Budget, plan: Plan, purpose: Purpose, before: Past
 ) -> Plan | None:
     """For lists alone: more for the tallies where there are few directions."""
     least = plan._replace(tallies=(1 - plan.probe) * CHOICE_TALLIES)
-    found = with_choices(counts, noise, budget, least, 1.0, before)
+    found = with_choices(counts, noise, budget, least, purpose, before)
     if found is None:
         return None
     share = min(TALLIES_FOR_FEW / found.choice_factors, MOST_CHOICE_TALLIES)
     more = least._replace(tallies=(1 - plan.probe) * max(share, CHOICE_TALLIES))
     d = choice_factors(counts, noise, budget, more.share, 1.0, before)
     more = found._replace(tallies=more.tallies)
-    return more._replace(choice_factors=max(d, LEAST_CHOICE_FACTORS))
+    return more._replace(choice_factors=max(d, purpose.least))
 
 
 def apart_plan(plan: Plan, paid: float = 0.0) -> Plan:
@@ -181,7 +201,7 @@ def apart_plan(plan: Plan, paid: float = 0.0) -> Plan:
 
 
 def plan_by_tallies(
-    budget: Budget, choosing: float, tallies: Tallies, rounds: int | None = None
+    budget: Budget, purpose: Purpose, tallies: Tallies, rounds: int | None = None
 ) -> Plan:
     """Decide from the tallies of all publications, where these have a purse of their own.
 
@@ -189,15 +209,15 @@ def plan_by_tallies(
     `rounds` is how many there are in one of several publications.
     """
     if budget.mu == 0:
-        return apart_plan(given_plan(0, 0, choosing))  # a delta that buys nothing
+        return apart_plan(given_plan(0, 0, purpose))  # a delta that buys nothing
     paid, active = 0.0, False
-    if choosing < 1:
+    if purpose.choosing < 1:
         paid = APART_ACTIVITY
         active = _people_are_active(budget, paid)
     counts, noise = tallies.counts, float(tallies.count_variance.mean())
     plan = apart_plan(plan_for(signal(counts, noise, budget) if active else 0.0, paid), paid)
-    if choosing > 0:
-        plan = with_choices(counts, noise, budget, plan, choosing) or plan
+    if purpose.choosing > 0:
+        plan = with_choices(counts, noise, budget, plan, purpose) or plan
     if rounds is None:
         return plan
     return plan._replace(
@@ -216,15 +236,13 @@ def with_choices(
     noise: float,
     budget: Budget,
     plan: Plan,
-    choosing: float,
+    purpose: Purpose,
     before: Past = NOTHING,
 ) -> Plan | None:
     """The plan with rounds of choosing, if these counts can tell enough directions of choice."""
-    least = LEAST_CHOICE_FACTORS if choosing == 1 else LEAST_BESIDE
-    if plan.factors == 0:
-        choosing = 1.0
+    choosing = purpose.choosing if plan.factors else 1.0
     d = choice_factors(counts, noise, budget, plan.share, choosing, before)
-    if d < least:
+    if d < purpose.least:
         return None
     return plan._replace(choice_factors=d, choice_rounds=CHOICE_ROUNDS, choosing=choosing)
 

@@ -27,11 +27,13 @@ from discreet.schemes.chorus.plan import (
     NOTHING,
     PURPOSES,
     Plan,
+    Purpose,
     apart_plan,
     found_plan,
     given_plan,
     past,
     plan_by_tallies,
+    purpose_of,
 )
 from discreet.schemes.chorus.weighing import Allowance
 from discreet.schemes.model import FactorModel
@@ -228,7 +230,7 @@ class Chorus(VotingScheme):
             run.randomness,
             personalisation="weigh",
             delta=self.delta,
-            parameters={"purpose": self.purpose, "choosing": self._choosing(data)},
+            parameters={"purpose": self.purpose, "choosing": self._purpose(data).choosing},
             sampler="discrete Laplace (rounded Gaussian for a person) on a grid of 2^-20 votes, "
             f"rounded Gaussian on a grid of 2^-30, {run.randomness.grid_sampler}",
         )
@@ -271,34 +273,34 @@ class Chorus(VotingScheme):
             made = self.build_release(known, data, certificate, *found)
         return replace(made, liking_sums=tastes.sums, choosing_sums=choices.sums)
 
-    def _choosing(self, data: RatingsSource) -> float:
-        """The share of the rounds that is for choosing: events have nothing else."""
-        return 1.0 if data.events else PURPOSES[self.purpose]
+    def _purpose(self, data: RatingsSource) -> Purpose:
+        """What the rounds are for."""
+        return purpose_of(self.purpose, events=data.events)
 
     def _plan(self, budget: Budget, data: RatingsSource, before: Release | None) -> Plan:
         """What the rounds are for, and what they and the tallies get."""
-        choosing = self._choosing(data)
+        purpose = self._purpose(data)
         if self.factors != "auto":
-            return self._given_plan(choosing)
+            return self._given_plan(purpose)
         heard = NOTHING if before is None else past(before.liking_sums, before.choosing_sums)
-        return found_plan(budget, self.neighbours, choosing, heard)
+        return found_plan(budget, self.neighbours, purpose, heard)
 
     def _purse_plan(
         self, budget: Budget, data: RatingsSource, tallies: Tallies, before: Release | None
     ) -> Plan:
         """The same, where tallies have a purse of their own."""
-        choosing = self._choosing(data)
+        purpose = self._purpose(data)
         if self.factors != "auto":
-            return apart_plan(self._given_plan(choosing))
+            return apart_plan(self._given_plan(purpose))
         if self.publications == 1:
-            return plan_by_tallies(budget, choosing, tallies)
+            return plan_by_tallies(budget, purpose, tallies)
         begun = before is not None and (before.liking_sums or before.choosing_sums)
         rounds = LATER_ROUNDS if begun else FIRST_ROUNDS
-        return plan_by_tallies(budget, choosing, tallies, rounds)
+        return plan_by_tallies(budget, purpose, tallies, rounds)
 
-    def _given_plan(self, choosing: float) -> Plan:
+    def _given_plan(self, purpose: Purpose) -> Plan:
         d = require_count("factors", self.factors, least=0)
-        return given_plan(d, require_count("rounds", self.rounds), choosing)
+        return given_plan(d, require_count("rounds", self.rounds), purpose)
 
 
 class _Learned(NamedTuple):
