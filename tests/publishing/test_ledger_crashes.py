@@ -153,7 +153,7 @@ def test_two_processes_publishing_at_once_lose_nothing(tmp_path: Path, small: Ra
         "import sys\nfrom pathlib import Path\nfrom tests.conftest import random_ratings\n"
         "from tests.publishing.ledgers import TALLY\nfrom discreet import FileLedger, publish\n"
         "from discreet.schemes import votes\n"
-        "votes.share_of_signal = lambda *_: 1.0\n"  # so that every batch's noise is seen
+        "votes.share_to_add = lambda *_: 1.0\n"  # so that every batch's noise is seen
         "data, half = random_ratings(40, 30, 400, seed=1), int(sys.argv[2])\n"
         "ledger = FileLedger(Path(sys.argv[1]) / 'ledger.db')\n"
         "for k in range(4):\n"

@@ -59,8 +59,18 @@ def test_there_are_fifty_and_the_page_of_messages_has_them_all(tmp_path: Path) -
 
 @pytest.mark.parametrize("frame", [pl.DataFrame, lambda columns: pd.DataFrame(columns)])
 def test_a_frame_s_column_without_a_name_is_called_by_its_place(frame: Any) -> None:
-    items = Items.from_frame(frame({"": [3.5, 4.0], "item": [1, 2], "год": [1990, 1991]}))
+    table = frame({"": [3.5, 4.0], "item": [1, 2], "год": [1990, 1991]})
+    items = Items.from_frame(table, public_columns=["column 1"])
     assert items.frame.columns == ["item", "column 1", "год"]
+
+
+def test_a_column_without_a_name_is_published_by_nobody_s_mistake(tmp_path: Path) -> None:
+    """What pandas wrote before the first name may be the place of a film by its views."""
+    path = tmp_path / "items.csv"
+    ranked = pd.DataFrame({"views": [9, 70, 8], "item": ["a", "b", "c"]})
+    ranked.sort_values("views").reset_index()[["item"]].to_csv(path)
+    items = read_items(path)
+    assert (items.frame.columns, items.left_out) == (["item"], ("column 1",))
 
 
 def test_a_large_file_with_cr_line_ends_is_read_at_once(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from discreet.publishing.publish import publish
 from discreet.release.tallies import Tallies
 from discreet.schemes.effects import estimate
 from discreet.schemes.tally import Tally
-from discreet.schemes.votes import count_votes
+from discreet.schemes.votes import added_up, count_votes
 from tests.conftest import random_ratings
 
 SPEC = PrivacySpec.column()
@@ -355,3 +355,45 @@ def test_a_record_of_another_kind_of_item_changes_nothing_else(tmp_path: Any) ->
     whole = Tally(items=items).fit(as_integers, SPEC, seed=1).release.tallies
     assert whole is not None
     assert (whole.in_favour == released[0].in_favour).all()
+
+
+def added_one_by_one(true: list[Any], scale: float, seed: int) -> Tallies:
+    """Tallies of several publications whose true votes are these, each with noise of its own."""
+    rng, released = np.random.default_rng(seed), tally_of_small().release
+    for votes in true:
+        noisy = np.rint((votes + rng.laplace(0, scale, votes.shape)) * ONE_VOTE).astype(np.int64)
+        batch = Tallies(*noisy, np.full(len(votes[0]), 2 * scale**2))
+        before = released if released.tallies is not None else None
+        released = replace(released, tallies=added_up(batch, before, released.item_ids))
+    assert released.tallies is not None
+    return released.tallies
+
+
+def tally_of_small() -> Any:
+    model = Tally().fit(random_ratings(40, 300, 9000, seed=1), PrivacySpec.uniform(1.0))
+    return replace(model, release=replace(model.release, tallies=None))
+
+
+def told(tallies: Tallies, true: Any) -> float:
+    """How well counts follow the true ones."""
+    return float(np.corrcoef(tallies.counts, true.sum(axis=0))[0, 1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_batches_that_are_noise_one_by_one_still_add_up(seed: int) -> None:
+    """Of what forty batches say together nothing is lost, as with one that is as noisy as all."""
+    popular = np.geomspace(4000, 4, 300)
+    votes = np.stack([popular / 2, popular / 2])
+    small = [votes / 40] * 40
+    at_once = added_one_by_one([votes], 50.0 * np.sqrt(40), seed)
+    assert told(added_one_by_one(small, 50.0, seed), votes) > 0.85 * told(at_once, votes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_batches_in_which_nothing_is_new_blur_nothing(seed: int) -> None:
+    popular = np.geomspace(4000, 4, 300)
+    votes = np.stack([popular / 2, popular / 2])
+    alone = added_one_by_one([votes], 20.0, seed)
+    later = added_one_by_one([votes] + [np.zeros_like(votes)] * 40, 20.0, seed)
+    assert later.count_variance.mean() < 1.01 * alone.count_variance.mean()
+    assert told(later, votes) > 0.999 * told(alone, votes)

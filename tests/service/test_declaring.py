@@ -1,9 +1,13 @@
 """What an operator can change later, on the pages, with what it means."""
 
+import re
+
 import pytest
 
+from discreet.data.ratings import Ratings
+from discreet.database.connection import Database
 from discreet.database.declaration import current
-from tests.service.clubs import OUR_PAGE, Club
+from tests.service.clubs import OUR_PAGE, Club, open_club
 from tests.service.test_access import signed_in
 
 
@@ -76,6 +80,21 @@ def test_levels_and_schedule_are_declared_anew_with_a_word_that_they_do_not_depe
     shown = page(small_club, "/operator/declaration")
     assert "levels on offer 0.1, 0.3 instead of 0.1, 0.3, 1" in shown
     assert "declare anew" in page(small_club, "/operator")
+
+
+def test_a_form_that_is_sent_back_as_it_is_declares_nothing(
+    sqlite: Database, small: Ratings
+) -> None:
+    """A third, say, has more digits than are shown elsewhere."""
+    with open_club(sqlite, small, levels=(1 / 3, 1.0), publish_every_hours=1e6 / 7) as club:
+        signed_in(club, "operator")
+        shown = page(club, "/operator/declaration")
+        form = shown.split('action="/operator/declaration"')[1]
+        fields = dict(re.findall(r'<input name="(\w+)"[^>]* value="([^"]*)"', form))
+        assert {"levels", "default_level", "publish_every"} <= set(fields)
+        post(club, "/operator/declaration", **fields, independent="true")
+        with club.database.reading() as connection:
+            assert current(connection).changes == ()
 
 
 @pytest.mark.parametrize(

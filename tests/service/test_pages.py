@@ -1,6 +1,8 @@
 """Pages that explain and import: proofs to read, tables that are looked at before they count."""
 
+import json
 import os
+import subprocess
 import threading
 import time
 from io import StringIO
@@ -176,12 +178,72 @@ def test_a_running_publication_tells_how_far_it_is(small_club: Club) -> None:
     publications.begin(small_club.database, programs.name, lambda _: True)
     errors: list[str] = []
     told = SimpleNamespace(stderr=StringIO("read: 1/2\nerror: no room\n"))
-    programs._follow(told, errors)
+    programs._follow(told, threading.Event(), errors)
     assert errors == ["error: no room\n"]
     signed_in(small_club, "operator")
     shown = small_club.client.get("/operator/publication", headers=OUR_PAGE).text
     assert "reading the ratings" in shown
     assert 'max="2" value="1"' in shown
+
+
+class Publisher:
+    """As `operate publish` looks to who started it; what it says, the test writes."""
+
+    returncode = 0
+
+    def __init__(self) -> None:
+        self.ends = [os.pipe(), os.pipe()]
+        self.stdout, self.stderr = (os.fdopen(read) for read, _ in self.ends)
+        self.says, self.tells = (os.fdopen(write, "w") for _, write in self.ends)
+        self.ended = threading.Event()
+
+    def poll(self) -> int | None:
+        return 0 if self.ended.is_set() else None
+
+    def wait(self, timeout: float | None = None) -> int:
+        if not self.ended.wait(timeout):
+            raise subprocess.TimeoutExpired("publish", timeout or 0)
+        return 0
+
+    def end(self) -> None:
+        self.says.close()
+        self.tells.close()
+        self.ended.set()
+
+    def __enter__(self) -> "Publisher":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+        self.stdout.close()
+        self.stderr.close()
+
+
+def test_what_still_assesses_is_not_taken_for_the_next_publication(
+    small_club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = small_club.app.state.service.programs
+    first, second = Publisher(), Publisher()
+    started = iter([first, second])
+    monkeypatch.setattr(programs, "_start", lambda *_: next(started))
+    programs.publish()
+    watching = programs._watching
+    print(json.dumps({"number": 2}), file=first.says, flush=True)
+    for _ in range(600):
+        if programs.publication.state == "published":
+            break
+        time.sleep(0.05)
+    programs.publish()
+    print("assess: 1/2", file=first.tells, flush=True)
+    first.end()
+    for thread in watching:
+        thread.join(30)
+    assert programs.publication.state == "running"
+    assert programs.publication.step != "assess"
+    second.end()
+    for thread in programs._watching:
+        thread.join(30)
+    assert programs.publication.state == "failed"
 
 
 def test_an_item_that_has_just_come_is_found_while_another_look_is_under_way(

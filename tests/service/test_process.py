@@ -79,8 +79,9 @@ def test_every_acknowledged_rating_survives_kill_9(
             writers = [threading.Thread(target=write, args=(served,)) for _ in range(4)]
             for writer in writers:
                 writer.start()
-            count = len(answered)
-            while len(answered) < count + chance.randint(20, 60):
+            wanted = len(answered) + chance.randint(20, 60)
+            while len(answered) < wanted:
+                assert any(writer.is_alive() for writer in writers), served.log.read_text()
                 time.sleep(0.01)
             served.kill()
             for writer in writers:
@@ -120,7 +121,9 @@ def test_several_workers_are_one_service(sqlite: Database, small: Ratings, tmp_p
     words = ("--database", sqlite.url.database or "", "--workers", "2")
     with serving(tmp_path, *words) as served:
         address = f"{served.address}/api/operator"
+        deadline = time.monotonic() + 60
         while len(served.workers()) < 2 or served.log.read_text().count('"started"') < 2:
+            assert time.monotonic() < deadline, served.log.read_text()
             time.sleep(0.05)
         assert httpx.post(f"{address}/releases", headers=asked).status_code == 202
         # Whichever is asked, over connections of their own, tells of it.

@@ -103,6 +103,19 @@ def test_a_cover_is_kept_for_long_and_its_address_tells_nobody_what_it_shows(
     assert cover_address(service.seal, renamed, "u1", None) != addresses["u1"]
 
 
+def test_no_shelf_is_named_after_what_was_taken_down(small_club: Club) -> None:
+    service = small_club.app.state.service
+    model, cards = service.model(), service.public.catalogue.cards
+    all_own = service.own("u1")
+    liked = [one for one in all_own if is_liked(model.release, one.rating)]
+    own = liked[:1] + [one for one in all_own if one not in liked]
+    assert "because" in {shelf.key for shelf in home_shelves(model, cards, own, [])}
+    left = {name: card for name, card in cards.items() if name != liked[0].item}
+    for shelf in home_shelves(model, left, own, []):
+        assert shelf.key != "because"
+        assert liked[0].item not in shelf.title
+
+
 def test_shelves_are_the_librarys_own_lists_and_share_nothing(small_club: Club) -> None:
     service = small_club.app.state.service
     model, cards = service.model(), service.public.catalogue.cards

@@ -132,7 +132,8 @@ class DoorOptions:
         str | None,
         typer.Option(
             metavar="ID,...",
-            help="Who operates, by the same claim, beside those who have an operator's token.",
+            help="Who operates, by the same claim, beside those who have an operator's token; "
+            "sessions that have begun go on for up to twelve hours.",
         ),
     ] = None
     allow_origin: Annotated[

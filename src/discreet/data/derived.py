@@ -55,6 +55,8 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _TELLING = OPINIONS | DEEDS | STATISTICS
 _JOINED = re.compile(f"n?(?:{'|'.join(sorted(_TELLING | COUNTS | _VERBS))})+")
 """Known words written as one, as in ratingcount and nvotes; account and discount are none."""
+_BY_ITS_PLACE = re.compile(r"column \d+")
+"""As a column without a name is called: it may be an index by which films were sorted by views."""
 
 
 def looks_derived(name: str, *, numbers: bool = True) -> bool:
@@ -64,7 +66,11 @@ def looks_derived(name: str, *, numbers: bool = True) -> bool:
     [True, True, True, True]
     >>> [looks_derived(name) for name in ("country", "discount", "soundtrack", "page_count")]
     [False, False, False, False]
+    >>> looks_derived("column 1")  # nobody has said what it is
+    True
     """
+    if _BY_ITS_PLACE.fullmatch(name):
+        return True
     words = [word.lower() for word in _WORDS.findall(name)]  # none, in other scripts
     for word, following in pairwise([*words, ""]):
         if word in COUNTS or (word == "n" and not following.isdigit()):

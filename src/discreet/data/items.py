@@ -47,8 +47,9 @@ class Items:
 
         The table is one of Polars, pandas or Arrow. A column without a name is called by its place.
 
-        Every column is published. One that looks derived from ratings by its name is left out,
-        unless `public_columns` vouches for it: that it is public and does not come from ratings.
+        Every column is published. One that looks derived from ratings by its name, or has none, is
+        left out, unless `public_columns` vouches for it: that it is public and does not come from
+        ratings.
         """
         if isinstance(public_columns, str):
             raise ParameterError(

@@ -33,6 +33,8 @@ _SMALLER = math.log(2)
 def searched_on(data: str) -> tuple[str, ...]:
     """The tables whose parameters another one takes: never those of its own kind.
 
+    Cells that were not searched there keep those of the first table, whatever is judged.
+
     >>> searched_on("ml-100k"), searched_on("netflix-10m"), searched_on("books.csv")
     (('netflix-7128',), ('ml-1m',), ('ml-1m', 'netflix-7128'))
     """

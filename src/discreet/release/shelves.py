@@ -109,8 +109,10 @@ def is_liked(release: Release, rating: float) -> bool:
 
 
 def _most_telling(making: Shelves) -> Any:
-    """Of what one liked, what speaks most for the first of one's list; else the first told."""
-    liked, mine = making.liked, making.made.get("for-you")
+    """Of what one liked, and may be shown, what speaks most for the first of one's list; else the
+    first told."""
+    mine = making.made.get("for-you")
+    liked = [item for item in making.liked if item not in set(making.taken)]
     if not liked or mine is None:
         return None
     first = mine["item"][0]

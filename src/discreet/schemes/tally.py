@@ -27,7 +27,6 @@ from discreet.schemes.votes import (
     Ballot,
     LevelsOf,
     added_up,
-    believed,
     count_votes,
     exact_votes,
     noisy_tallies,
@@ -146,8 +145,7 @@ class Tally(VotingScheme):
         counted = ballot.counted(data)
         weights = ballot.weights(counted)
         votes = count_votes(counted, weights, run.compute)
-        batch = believed(self._noisy(votes, ballot, data, run), state.before, data.items)
-        tallies = added_up(batch, state.before, data.items)
+        tallies = added_up(self._noisy(votes, ballot, data, run), state.before, data.items)
         made = self._provenance(data, spec, run)
         if state.share is not None:  # noise is that of this share of t
             made = replace(made, parameters={**made.parameters, "pure_share": state.share})

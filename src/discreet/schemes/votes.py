@@ -142,23 +142,39 @@ def noisy_tallies(
 
 
 def believed(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
-    """A batch as far as it is signal, to add to what was released before.
+    """A batch as far as it is signal by itself: what its own rounds are judged by.
 
-    An item that is new has nothing that the batch could blur, and takes all of it.
+    Of an item that is new it is taken whole.
     """
     if before is None or before.tallies is None:
         return batch
     known = catalogue.rows(before.item_ids.values)
-    shares = np.ones(len(catalogue))
-    shares[known] = share_of_signal(batch.counts[known], batch.count_variance[known])
-    return batch.times(shares)
+    share = share_of_signal(batch.counts[known], batch.count_variance[known])
+    return batch.times(_of_known(share, known, catalogue))
 
 
 def added_up(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
-    """A batch and what was released before, over a catalogue that may have grown since."""
+    """What was released before, and a batch as far as it is worth its noise beside that.
+
+    The catalogue may have grown since. Of an item that is new there is nothing to blur, and the
+    batch is taken whole.
+    """
     if before is None or before.tallies is None:
         return batch
-    return before.tallies.over(before.item_ids, catalogue) + batch
+    earlier, known = before.tallies, catalogue.rows(before.item_ids.values)
+    share = share_to_add(
+        (batch.counts[known], batch.count_variance[known]),
+        (earlier.counts, earlier.count_variance),
+    )
+    old = earlier.over(before.item_ids, catalogue)
+    return old + batch.times(_of_known(share, known, catalogue))
+
+
+def _of_known(share: float, known: NDArray[np.int32], catalogue: Ids) -> Floats:
+    """This share for items that were released before, and all for the others."""
+    shares = np.ones(len(catalogue))
+    shares[known] = share
+    return shares
 
 
 def share_of_signal(counts: Floats, variance: Floats) -> float:
@@ -169,6 +185,19 @@ def share_of_signal(counts: Floats, variance: Floats) -> float:
     noise = float(variance.sum())
     q = squares(counts, float(variance.mean()))
     return q / (q + noise)
+
+
+def share_to_add(batch: tuple[Floats, Floats], earlier: tuple[Floats, Floats]) -> float:
+    """How much of a batch to add to earlier counts; each with the variance of its noise.
+
+    With true counts r C beside C, and noise of variance v beside V, (1 + s r)^2/(V + s^2 v) is
+    largest at s = r V/v; not more than all of it. r = b.S/(S.S - sum V) for noisy b and S: every
+    small batch may be noise by itself, and all of them together not.
+    """
+    (b, v), (S, V) = batch, earlier
+    alike = max(float(b @ S), 0.0) * float(V.sum())
+    whole = max(float(S @ S - V.sum()), 0.0) * float(v.sum())
+    return 1.0 if alike >= whole else alike / whole
 
 
 def squares(counts: Floats, noise: float) -> float:

@@ -40,7 +40,8 @@ class Programs:
         self.name = secrets.token_hex(8)
         self._publisher: subprocess.Popen[str] | None = None
         self._watching: list[threading.Thread] = []
-        self._released = False
+        self._released = threading.Event()
+        """Of the latest publisher alone: one before it may still be assessing its release."""
         self._importing, self._previewing = threading.Lock(), threading.Lock()
 
     @property
@@ -55,37 +56,39 @@ class Programs:
         if begun is None:
             raise Problem(409, "publishing", "a publication is running: wait until it has ended")
         try:
-            self._publisher, self._released = self._start("publish"), False
+            self._publisher, self._released = self._start("publish"), threading.Event()
         except OSError:
             self._ended("failed", message="the program could not be started")
             raise
         self.metrics.publishing.set(1)
         logs.event("publication begun")
         self._watching = [
-            threading.Thread(target=watch, args=(self._publisher,), daemon=True)
+            threading.Thread(target=watch, args=(self._publisher, self._released), daemon=True)
             for watch in (self._wait, self._renew)
         ]
         for thread in self._watching:
             thread.start()
         return begun
 
-    def _renew(self, publisher: subprocess.Popen[str]) -> None:
-        while publisher.poll() is None and not self._released:
+    def _renew(self, publisher: subprocess.Popen[str], released: threading.Event) -> None:
+        while publisher.poll() is None and not released.is_set():
             with suppress(DatabaseError, SQLAlchemyError):  # it may be away for a moment
                 publications.renew(self.database, self.name)
             with suppress(subprocess.TimeoutExpired):
                 publisher.wait(publications.LEASE_MS / 3000)
 
-    def _wait(self, publisher: subprocess.Popen[str]) -> None:
+    def _wait(self, publisher: subprocess.Popen[str], released: threading.Event) -> None:
         errors: list[str] = []
-        following = threading.Thread(target=self._follow, args=(publisher, errors), daemon=True)
+        following = threading.Thread(
+            target=self._follow, args=(publisher, released, errors), daemon=True
+        )
         following.start()
         assert publisher.stdout is not None
         # The first line says that the release is out; its assessment may take longer.
         number = _number(publisher.stdout.readline())
         if number is not None:
             self._ended("published", number=number)
-            self._released = True  # until then, as it is loaded here first, the lease is renewed
+            released.set()  # until then, as it is loaded here first, the lease is renewed
         with publisher:  # which ends, and closes what it said
             publisher.stdout.read()
             following.join()
@@ -95,14 +98,16 @@ class Programs:
             logs.event("assessment failed", code=publisher.returncode)
         self.changed()
 
-    def _follow(self, publisher: subprocess.Popen[str], errors: list[str]) -> None:
+    def _follow(
+        self, publisher: subprocess.Popen[str], released: threading.Event, errors: list[str]
+    ) -> None:
         """Tell how far a publication is, and keep what else it says."""
         assert publisher.stderr is not None
         for line in publisher.stderr:
             found = _PROGRESS.match(line)
             if found is None:
                 errors.append(line)
-            elif not self._released:
+            elif not released.is_set():
                 step = {"step": found[1], "done": int(found[2]), "total": int(found[3])}
                 with suppress(DatabaseError, SQLAlchemyError):  # it may be away for a moment
                     publications.renew(self.database, self.name, **step)
@@ -182,7 +187,7 @@ class Programs:
         if self._publisher is not None and self._publisher.poll() is None:
             try:
                 # Once its release is out, nothing is lost if the assessment is.
-                self._publisher.wait(0 if self._released else STOP_SECONDS)
+                self._publisher.wait(0 if self._released.is_set() else STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 self._publisher.terminate()
                 with suppress(subprocess.TimeoutExpired):

@@ -101,8 +101,7 @@ def _in_words(
         title, about = "For you", _about_for_you(own, said)
     elif name == "because":
         source = next(one for one in own if one.item == made["because"][0])
-        card = cards.get(source.item)
-        title = f"Because you {said.liked} {source.item if card is None else card.title}"
+        title = f"Because you {said.liked} {cards[source.item].title}"
         gave = "Those" if model.release.events else f"You gave it {source.rating:g}, and those"
         about = f"{gave} who choose it choose these, too."
     elif name == "many":

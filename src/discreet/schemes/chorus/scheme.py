@@ -248,8 +248,9 @@ class Chorus(VotingScheme):
         """Everything that draws noise, and what is concluded from it and from a release before."""
         plan = None if isinstance(budget, PurseBudget) else self._plan(budget, data, before)
         share = 1.0 if plan is None else plan.tallies
-        heard = believed(budget.tallies(share), before, data.items)
-        tallies = added_up(heard, before, data.items)
+        batch = budget.tallies(share)
+        heard = believed(batch, before, data.items)
+        tallies = added_up(batch, before, data.items)
         if plan is None:
             # Tallies are of new ratings, and the rounds hear the others once more.
             plan, heard = self._purse_plan(budget, data, tallies, before), tallies

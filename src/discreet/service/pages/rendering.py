@@ -30,6 +30,16 @@ def _number(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def exact(value: float) -> str:
+    """A number in as few digits as say it exactly: of what a form sends back nothing may change.
+
+    >>> exact(24.0), exact(0.1), exact(1 / 3)
+    ('24', '0.1', '0.3333333333333333')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def _surest(loss: Loss) -> str:
     return percent(surest(loss))
 
@@ -38,6 +48,7 @@ templates.env.filters |= {
     "utc_time": utc_time,
     "machine_time": _machine_time,
     "number": _number,
+    "exact": exact,
     "level": digits,
     "surest": _surest,
 }
