@@ -241,6 +241,14 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
         ds.read_ratings(spark, str(tmp_path / "nowhere"))
 
 
+def test_blanks_around_values_of_a_csv_are_none_of_theirs(spark: Any, tmp_path: Path) -> None:
+    table = tmp_path / "blanks.csv"
+    table.write_text("user,item,rating\n a , 1,3\nb,1 , 4 \n")
+    source = ds.read_ratings(spark, str(table))
+    assert source.items.values.to_list() == dc.read_ratings(table).items.values.to_list() == ["1"]
+    assert {row["user"] for row in source.frame.collect()} == {"a", "b"}
+
+
 def test_ratings_outside_the_catalogue_are_told_to_the_owner(spark: Any, small: Ratings) -> None:
     source = ds.spark_ratings(spark.createDataFrame(small.to_frame().to_arrow()))
     some = Items.from_frame(pl.DataFrame({"item": range(100, 110)}))

@@ -137,7 +137,10 @@ def read_frame(session: SparkSession, path: str) -> DataFrame:
     """The same as Spark reads it."""
     with reported():
         if path.endswith(".csv"):
-            return session.read.csv(path, header=True)  # ids in a text file are text
+            # Ids in a text file are text, without the blanks around them: as elsewhere.
+            return session.read.csv(
+                path, header=True, ignoreLeadingWhiteSpace=True, ignoreTrailingWhiteSpace=True
+            )
         return session.read.parquet(path)
 
 
