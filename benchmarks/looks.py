@@ -195,7 +195,7 @@ def filled(
         add_ratings(database, found, Ratings.from_frame(own))
     else:
         add_items(database, club.items)
-        few = pl.col("user").is_in(club.ratings.users.values[:MEMBERS].tolist())
+        few = pl.col("user").is_in(club.ratings.users.values[:MEMBERS].to_list())
         add_ratings(database, found, ratings((found, club.ratings.to_frame().filter(few))))
         publish(database, found)
     with database.writing() as connection:
