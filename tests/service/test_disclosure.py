@@ -90,6 +90,13 @@ def test_a_card_of_something_deleted_tells_what_has_left(counted: Club) -> None:
     assert left["most"] == left["spent"]
 
 
+def test_what_was_taken_back_is_not_among_the_ratings_that_one_has(counted: Club) -> None:
+    counted("u1", "POST", "/api/me/ratings/delete", json={"item": ITEM})
+    own = len(counted.app.state.service.own("u1"))
+    told = f"<b>{own}</b> of your {own} ratings have entered the public model, and 1 that you took"
+    assert told in page(counted, "/privacy")
+
+
 def test_a_level_that_adds_says_the_sum(small_club: Club) -> None:
     put(small_club, rating=5, epsilon=0.1)
     publish_again(small_club)
