@@ -120,6 +120,9 @@ def test_after_a_restored_copy_nobody_is_told_that_nothing_has_left(
         assert "may have entered: the database was restored from a backup" in text
         assert "may have been counted twice" in text  # what the copy does not know of
         assert "may have been counted twice" in page(club, "/home")
+        sealed = club.app.state.service.seal.close("item", "u1", ITEM)
+        item = page(club, f"/item/{sealed}")
+        assert item.index("may have been counted twice") < item.index('<article class="item">')
         record = club("u1", "GET", "/api/me/disclosures").json()
         found = {one["item"]: one for one in record["ratings"]}
         assert record["restored"]
