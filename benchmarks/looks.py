@@ -3,8 +3,9 @@
     python -m benchmarks.looks /tmp/looks                     # all pages, three widths, two themes
     python -m benchmarks.looks /tmp/looks --kinds demo --only home --widths 390
 
-One browser, and one service at a time: the demo, one of events, one with a scale of ten points, and
-one without a release whose titles are as odd as titles get. Writes a PNG of the first screens of
+One browser, and one service at a time: the demo, one of events, one with a scale of ten points, one
+that was restored from a backup, with half stars and many levels, and one without a release whose
+titles are as odd as titles get. Writes a PNG of the first screens of
 every page into the folder, and prints a line for each: violations, layout shift, errors in the
 console, requests and bytes without covers, covers. Bytes are before compression. Where a page
 follows from what was done and is not loaded anew for a look, its shift is not measured.
@@ -35,6 +36,7 @@ from discreet.database import people, tastes
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.database.people import Role
+from discreet.operate.copies import charge_in_full
 from discreet.operate.imports import add_items, add_ratings
 from discreet.operate.releases import publish
 from discreet.readers.club import cinema_club
@@ -164,12 +166,16 @@ def operator(browser: Any, address: str, folder: Path) -> Iterator[Page]:
     click(browser, "ul.items button", "document.querySelector('.state.counted')")
     yield "taken down", None
     yield "declaration", "/operator/declaration"
-    yield "operator with acts", "/operator"
+    browser.get(address + "/operator")
+    rows = "document.querySelectorAll('.stacked:not(.acts) tbody tr')"
+    click(browser, "form[action$=publish] button", f"{rows}.length > 1")
+    yield "operator with acts and releases", "/operator"
 
 
 FOR_VISITORS: dict[str, list[Page]] = {
     "new": [*WELCOME, ("sign in with a company", "/signin"), ("503", "/signin/company")],
     "events": WELCOME,
+    "restored": WELCOME,
     "ten": [],
 }
 """What differs from the demo for those who are not signed in."""
@@ -183,7 +189,11 @@ def demo(folder: Path) -> Iterator[tuple[Served, dict[str, str]]]:
 
 @contextmanager
 def filled(
-    folder: Path, ratings: Callable[[Any], Ratings] | None, *words: str, **declared: Any
+    folder: Path,
+    ratings: Callable[[Any], Ratings] | None,
+    *words: str,
+    restored: bool = False,
+    **declared: Any,
 ) -> Iterator[tuple[Served, dict[str, str]]]:
     """With a part of the cinema club, or with odd titles and without a release."""
     database, club = Database(folder / "looks.db"), cinema_club()
@@ -195,9 +205,11 @@ def filled(
         add_ratings(database, found, Ratings.from_frame(own))
     else:
         add_items(database, club.items)
-        few = pl.col("user").is_in(club.ratings.users.values[:MEMBERS].tolist())
+        few = pl.col("user").is_in(club.ratings.users.values[:MEMBERS].to_list())
         add_ratings(database, found, ratings((found, club.ratings.to_frame().filter(few))))
         publish(database, found)
+    if restored:
+        charge_in_full(database, found)
     with database.writing() as connection:
         tokens = {"person": people.issue(connection, Role.PERSON, MEMBER)}
         tastes.choose_level(connection, MEMBER, found.usual_level)
@@ -217,11 +229,19 @@ def tens(given: Any) -> Ratings:
     return Ratings.from_frame(frame.with_columns(rating=pl.col("rating") * 2), scale=(1, 10))
 
 
+def halves(given: Any) -> Ratings:
+    _, frame = given
+    half = 0.5 * (pl.int_range(pl.len()) % 2)
+    return Ratings.from_frame(frame.with_columns(rating=pl.col("rating") - half), scale=(0.5, 5))
+
+
+MANY = {"scale": (0.5, 5), "levels": (0.05, 0.1, 0.3, 1.0, 3.0), "delta": 1e-6}
 AWAY = ("--oidc-issuer", "http://127.0.0.1:9", "--oidc-client", "discreet")
 KINDS: dict[str, Callable[[Path], Any]] = {
     "demo": demo,
     "events": lambda folder: filled(folder, events, events=True),
     "ten": lambda folder: filled(folder, tens, scale=(1, 10)),
+    "restored": lambda folder: filled(folder, halves, restored=True, **MANY),
     "new": lambda folder: filled(folder, None, *AWAY),
 }
 

@@ -48,7 +48,7 @@ def new_item(club: Club, person: str = "u1") -> str:
 def test_a_members_home_has_all_shelves_and_no_stars(players: Club) -> None:
     signed_in(players, "u1")
     home = get(players, "/home")
-    for words in ("For you", "Because you chose", "Loved by many", "Hidden gems", "More of"):
+    for words in ("For you", "Because you chose", "Chosen by many", "Hidden gems", "More of"):
         assert words in home
     assert 'class="stars' not in home
     assert home.count(">I chose this<") >= EACH

@@ -90,6 +90,13 @@ def test_a_card_of_something_deleted_tells_what_has_left(counted: Club) -> None:
     assert left["most"] == left["spent"]
 
 
+def test_what_was_taken_back_is_not_among_the_ratings_that_one_has(counted: Club) -> None:
+    counted("u1", "POST", "/api/me/ratings/delete", json={"item": ITEM})
+    own = len(counted.app.state.service.own("u1"))
+    told = f"<b>{own}</b> of your {own} ratings have entered the public model, and 1 that you took"
+    assert told in page(counted, "/privacy")
+
+
 def test_a_level_that_adds_says_the_sum(small_club: Club) -> None:
     put(small_club, rating=5, epsilon=0.1)
     publish_again(small_club)
@@ -113,6 +120,9 @@ def test_after_a_restored_copy_nobody_is_told_that_nothing_has_left(
         assert "may have entered: the database was restored from a backup" in text
         assert "may have been counted twice" in text  # what the copy does not know of
         assert "may have been counted twice" in page(club, "/home")
+        sealed = club.app.state.service.seal.close("item", "u1", ITEM)
+        item = page(club, f"/item/{sealed}")
+        assert item.index("may have been counted twice") < item.index('<article class="item">')
         record = club("u1", "GET", "/api/me/disclosures").json()
         found = {one["item"]: one for one in record["ratings"]}
         assert record["restored"]

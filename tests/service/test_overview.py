@@ -47,6 +47,27 @@ def test_the_ledger_is_gone_through_once_for_every_release(club: Club, passes: l
     assert look() == 1
 
 
+def test_a_release_shows_the_figures_of_the_one_before_until_it_has_its_own(
+    small_club: Club,
+) -> None:
+    figures = {
+        "released": 0.987, "chosen": 1.0, "no_noise": 0.9, "mean": 1.1,
+        "uniform": [[0.1, 1.0], [1.0, 0.95]],
+    }  # fmt: skip
+    signed_in(small_club, "operator")
+
+    def look() -> str:
+        return small_club.client.get("/operator", headers=OUR_PAGE).text
+
+    assert "Drawn a moment after a release" in look()
+    ledger.assess(small_club.database, 1, figures)
+    assert "Release 1 itself has 0.987" in look()
+    assert "not computed yet" not in look()
+    publish(small_club.database, small_club.app.state.service.declared)
+    assert "Release 1 itself has 0.987" in look()
+    assert "the figures of release 2 are not computed yet" in look()
+
+
 def test_a_restore_and_other_levels_are_seen_at_once(sqlite: Database, small: Ratings) -> None:
     with open_club(sqlite, small) as club:
         overview = club.app.state.service.ledger_overview

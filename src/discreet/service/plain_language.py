@@ -94,8 +94,8 @@ def explained(loss: Loss, ground: Ground, words: Words) -> str:
     )
     if words.values:
         said += (
-            f" If they know that you {words.did} it, and waver between {words.values}, at most "
-            f"{value}."
+            f" If they know that you {words.did} it, and hold {words.values} equally likely, at "
+            f"most {value}."
         )
     return _with_what_was_lost(said, ground)
 
@@ -107,9 +107,9 @@ def guessing(declared: Declaration, ground: Ground) -> str:
     lost = ", but for what was lost in a restore" if ground == Ground.RESTORED else ""
     words = words_of(declared)
     return (
-        f"How often, at most, somebody guesses right whether you {words.did} one of the "
-        f"{declared.things}: who knows every other {words.one}, gives this one an even chance, "
-        f"and sees all that we ever publish{lost}. A tossed coin is right in 50% of all cases."
+        f"How often, at most, somebody is right who guesses whether you {words.did} one of the "
+        f"{declared.things}, knows every other {words.one}, gives this one an even chance, and "
+        f"sees all that we ever publish{lost}. A tossed coin is right in 50% of all cases."
     )
 
 
@@ -136,11 +136,11 @@ def would_mean(choice: Choice, found: Disclosure, ground: Ground, words: Words) 
 
 def _adds_up_to(choice: Choice, found: Disclosure, words: Words) -> str:
     most = percent(surest(choice.most))
+    wavers = f"somebody who gives it an even chance that you {words.did} this"
     can = (
-        f"somebody unsure whether you {words.did} this can become {most} sure, no more"
+        f"{wavers} can become {most} sure, no more"
         if choice.most.delta == 0
-        else f"somebody unsure whether you {words.did} this guesses right in {most} of all cases "
-        "at most"
+        else f"{wavers} guesses right in {most} of all cases at most"
     )
     if found.spent.epsilon == 0:
         return f"{can}."
@@ -171,12 +171,10 @@ def adding_up(declared: Declaration, ground: Ground) -> str:
 def about_all(loss: Loss) -> str:
     """What several ratings tell together."""
     most = percent(surest(loss))
+    wavers = "Somebody who holds all of these and none of them equally likely"
     if loss.delta == 0:
-        return f"Who wavers between all of these and none of them can become {most} sure, no more."
-    return (
-        f"Who wavers between all of these and none of them guesses right in {most} of all cases "
-        "at most."
-    )
+        return f"{wavers} can become {most} sure, no more."
+    return f"{wavers} guesses right in {most} of all cases at most."
 
 
 def _name(epsilon: float) -> str:

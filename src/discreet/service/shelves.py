@@ -40,6 +40,7 @@ class Said(NamedTuple):
     liked: str
     mark: str
     begin: str
+    popular: str
     many: str
     gems: str
 
@@ -51,6 +52,7 @@ SAID = {
         liked="liked",
         mark="Rate",
         begin="Tap the stars of what you know. The lists below follow at once.",
+        popular="Loved by many",
         many="Often chosen, and liked by those who did.",
         gems="Not the best known: of these you would give most, we guess.",
     ),
@@ -60,6 +62,7 @@ SAID = {
         liked="chose",
         mark="Mark",
         begin="Tap what you have chosen before. The lists below follow at once.",
+        popular="Chosen by many",
         many="What most people choose.",
         gems="Not the best known: of these you would choose these first, we guess.",
     ),
@@ -105,7 +108,7 @@ def _in_words(
         gave = "Those" if model.release.events else f"You gave it {source.rating:g}, and those"
         about = f"{gave} who choose it choose these, too."
     elif name == "many":
-        title, about = "Loved by many", said.many
+        title, about = said.popular, said.many
     elif name == "gems":
         title, about = "Hidden gems", said.gems
     else:

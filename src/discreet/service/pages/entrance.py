@@ -23,6 +23,7 @@ from discreet.service.pages.visitors import (
 from discreet.service.problems import Problem
 from discreet.service.proofs import proof_page
 from discreet.service.search import Card
+from discreet.service.shelves import SAID
 from discreet.service.state import Service, service_of
 
 router = APIRouter()
@@ -46,6 +47,7 @@ def welcome(request: Request, visitor: Visitor) -> Response:
         "welcome.html",
         model=service.public.model,
         covers=_shop_window(service),
+        popular=SAID[service.declared.events].popular,
         **promise_values(service),
         open_to_all=service.open_to_all,
         **service.notices(),

@@ -37,7 +37,8 @@ def overview(request: Request, visitor: Operator, preview: bool = False) -> Resp
         assessments = ledger.assessed(connection)
         done = acts.latest(connection, _ACTS)
     next_at = service.next_release_at()
-    assessed = assessments.get(releases[-1].number) if releases else None
+    assessed_release = max(assessments, default=0)  # the latest one's figures come after it
+    assessed = assessments.get(assessed_release)
     return render(
         request,
         "operator.html",
@@ -54,6 +55,7 @@ def overview(request: Request, visitor: Operator, preview: bool = False) -> Resp
         timeline=charts.timeline(releases, spent.counted),
         budget=charts.budget(spent.spread),
         assessments=assessments,
+        assessed_release=assessed_release,
         assessed=assessed,
         picture=charts.picture(assessed) if assessed else None,
         hits=charts.hits(assessed) if assessed else None,
