@@ -244,6 +244,13 @@ def test_words_that_cannot_be_meant_are_answered(shop: Path) -> None:
     assert "No item is left" in ok("recommend", "release", "--among", "item=nowhere", cwd=shop)
 
 
+def test_columns_are_mapped_one_by_one_or_with_commas(shop: Path) -> None:
+    (shop / "german.csv").write_text("Kunde,Artikel,Note\nann,7,9\nbob,8,3\n")
+    words = ("fit", "german.csv", "--scale", "0:10", "--privacy", "uniform:1")
+    both = ("--columns", "user=Kunde,item=Artikel", "--columns", "rating=Note")
+    assert "Release saved" in ok(*words, *both, cwd=shop)
+
+
 def test_one_person_s_ratings_need_no_user(shop: Path) -> None:
     ok("fit", "sales.csv", *FIT, "-q", cwd=shop)
     (shop / "mine.csv").write_text("item\n0001\n")
