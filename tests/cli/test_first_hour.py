@@ -241,7 +241,24 @@ def test_words_that_cannot_be_meant_are_answered(shop: Path) -> None:
     assert done.stderr.startswith("Warning: epsilon 1000 protects nobody")
     assert "it is a file, and a release is a folder" in refused("recommend", "sales.csv", cwd=shop)
     assert "--item-columns" in refused("inspect", "release", "--columns", "item=x", cwd=shop)
-    assert "No item is left" in ok("recommend", "release", "--among", "item=nowhere", cwd=shop)
+
+
+def test_an_empty_list_says_why(shop: Path) -> None:
+    ok("fit", "sales.csv", *FIT, "-q", cwd=shop)
+    asked = "No item of the release is what --among and --without ask for"
+    assert asked in ok("recommend", "release", "--among", "item=nowhere", cwd=shop)
+    (shop / "all.csv").write_text("item,rating\n" + "".join(f"{k:04},5\n" for k in range(7)))
+    words = ("recommend", "release", "--ratings", "all.csv")
+    for wishes in ((), ("--among", "item=0001")):
+        assert "all that could be listed are rated already" in ok(*words, *wishes, cwd=shop)
+
+
+def test_own_ratings_of_unknown_items_are_told_with_the_difference(shop: Path) -> None:
+    ok("fit", "sales.csv", *FIT, "-q", cwd=shop)
+    (shop / "mine.csv").write_text("item,rating\n1,9\n2,3\n")
+    told = run("recommend", "release", "--ratings", "mine.csv", cwd=shop).stderr
+    assert "2 of 2 ratings are of items outside the catalogue" in told
+    assert "They differ by leading zeros" in told
 
 
 def test_columns_are_mapped_one_by_one_or_with_commas(shop: Path) -> None:
