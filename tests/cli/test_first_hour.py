@@ -212,7 +212,7 @@ def test_a_first_run_says_that_it_compiles(
         assert ok("fit", "sales.csv", *FIT, "-q", cwd=shop) == ""
     done = run(command, table, *rest, cwd=shop)
     assert done.returncode == 0
-    assert done.stderr.startswith("Compiling, once after an installation")
+    assert done.stderr.startswith("Compiling what this command needs, once after an installation")
     assert started
 
 

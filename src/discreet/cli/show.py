@@ -219,7 +219,11 @@ def compiling_ahead(*, silent: bool = False) -> None:
     from discreet.kernels import ahead
 
     def tell() -> None:
-        typer.echo("Compiling, once after an installation: this takes some seconds.", err=True)
+        typer.echo(
+            "Compiling what this command needs, once after an installation: this takes some "
+            "seconds.",
+            err=True,
+        )
 
     ahead.when_compiling(None if silent else tell)
     ahead.compile_ahead()
