@@ -138,7 +138,7 @@ def recommend(
     if showing.silent:
         return
     if out is not None:
-        typer.echo(f"{table.height} recommendations written to {out}")
+        typer.echo(f"{table.height:,} recommendations written to {out}")
         return
     _show(table, loaded, ranking)
 

@@ -149,8 +149,8 @@ def contents(release: Release) -> str:
     )
     if release.events:
         told = of_choice if chosen else f"{factors}{public}"
-        return f"{len(release.items)} items, how often each was chosen; {told}."
-    text = f"{len(release.items)} items, {factors}{public} each, ratings {release.scale}."
+        return f"{len(release.items):,} items, how often each was chosen; {told}."
+    text = f"{len(release.items):,} items, {factors}{public} each, ratings {release.scale}."
     if chosen:
         text += f" Beside them, {of_choice}."
     elif release.certificate.scheme == "Chorus" and not hidden:
@@ -282,7 +282,7 @@ class _Lines:
 def spent(totals: Summary, share: float | None) -> str:
     """What a ledger's pairs have spent, undivided and from their two purses."""
     words = (
-        f"{totals['pairs']:.0f} pairs of user and item have spent something: epsilon "
+        f"{totals['pairs']:,.0f} pairs of user and item have spent something: epsilon "
         f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most"
     )
     if totals["largest_delta"] or share is None:
