@@ -1,6 +1,7 @@
 """A stranger's first hour: one's own files, few words, programs that read, and Ctrl-C."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.experiments.source import Source
 from discreet.kernels import ahead
 from discreet.schemes.tally import Tally
-from tests.cli.running import ok, refused, run
+from tests.cli.running import COMMAND, ok, refused, run
 
 ROOT = Path(__file__).parents[2]
 SHOP = "Customer ID;article;mark\n" + "".join(
@@ -266,6 +267,13 @@ def test_columns_are_mapped_one_by_one_or_with_commas(shop: Path) -> None:
     words = ("fit", "german.csv", "--scale", "0:10", "--privacy", "uniform:1")
     both = ("--columns", "user=Kunde,item=Artikel", "--columns", "rating=Note")
     assert "Release saved" in ok(*words, *both, cwd=shop)
+
+
+def test_a_full_disk_is_told_in_a_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "error: what is printed cannot be written: No space left on device\n"
 
 
 def test_one_person_s_ratings_need_no_user(shop: Path) -> None:
