@@ -82,6 +82,8 @@ pythons: $(foreach minor,11 12 13 14,$(if $(call python3,$(minor)),python-3.$(mi
 python-%: $(VENV)-%/installed
 	$(VENV)-$*/bin/pytest -q -n auto $(SMOKE)
 
+# Only a pattern asks for these: make would remove them, and install again the next time.
+.PRECIOUS: $(VENV)-3.%/installed
 $(VENV)-3.%/installed: pyproject.toml constraints.txt
 	$(call python3,$*) -m venv $(VENV)-3.$*
 	$(VENV)-3.$*/bin/python -m pip install --quiet --upgrade "pip>=25.1"

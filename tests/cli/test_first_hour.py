@@ -1,6 +1,7 @@
 """A stranger's first hour: one's own files, few words, programs that read, and Ctrl-C."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from discreet.errors import ParameterError
 from discreet.experiments.source import Source
 from discreet.kernels import ahead
 from discreet.schemes.tally import Tally
-from tests.cli.running import ok, refused, run
+from tests.cli.running import COMMAND, ok, refused, run
 
 ROOT = Path(__file__).parents[2]
 SHOP = "Customer ID;article;mark\n" + "".join(
@@ -212,7 +213,7 @@ def test_a_first_run_says_that_it_compiles(
         assert ok("fit", "sales.csv", *FIT, "-q", cwd=shop) == ""
     done = run(command, table, *rest, cwd=shop)
     assert done.returncode == 0
-    assert done.stderr.startswith("Compiling, once after an installation")
+    assert done.stderr.startswith("Compiling what this command needs, once after an installation")
     assert started
 
 
@@ -241,7 +242,38 @@ def test_words_that_cannot_be_meant_are_answered(shop: Path) -> None:
     assert done.stderr.startswith("Warning: epsilon 1000 protects nobody")
     assert "it is a file, and a release is a folder" in refused("recommend", "sales.csv", cwd=shop)
     assert "--item-columns" in refused("inspect", "release", "--columns", "item=x", cwd=shop)
-    assert "No item is left" in ok("recommend", "release", "--among", "item=nowhere", cwd=shop)
+
+
+def test_an_empty_list_says_why(shop: Path) -> None:
+    ok("fit", "sales.csv", *FIT, "-q", cwd=shop)
+    asked = "No item of the release is what --among and --without ask for"
+    assert asked in ok("recommend", "release", "--among", "item=nowhere", cwd=shop)
+    (shop / "all.csv").write_text("item,rating\n" + "".join(f"{k:04},5\n" for k in range(7)))
+    words = ("recommend", "release", "--ratings", "all.csv")
+    for wishes in ((), ("--among", "item=0001")):
+        assert "all that could be listed are rated already" in ok(*words, *wishes, cwd=shop)
+
+
+def test_own_ratings_of_unknown_items_are_told_with_the_difference(shop: Path) -> None:
+    ok("fit", "sales.csv", *FIT, "-q", cwd=shop)
+    (shop / "mine.csv").write_text("item,rating\n1,9\n2,3\n")
+    told = run("recommend", "release", "--ratings", "mine.csv", cwd=shop).stderr
+    assert "2 of 2 ratings are of items outside the catalogue" in told
+    assert "They differ by leading zeros" in told
+
+
+def test_columns_are_mapped_one_by_one_or_with_commas(shop: Path) -> None:
+    (shop / "german.csv").write_text("Kunde,Artikel,Note\nann,7,9\nbob,8,3\n")
+    words = ("fit", "german.csv", "--scale", "0:10", "--privacy", "uniform:1")
+    both = ("--columns", "user=Kunde,item=Artikel", "--columns", "rating=Note")
+    assert "Release saved" in ok(*words, *both, cwd=shop)
+
+
+def test_a_full_disk_is_told_in_a_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "error: what is printed cannot be written: No space left on device\n"
 
 
 def test_one_person_s_ratings_need_no_user(shop: Path) -> None:

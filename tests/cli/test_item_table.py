@@ -51,6 +51,13 @@ def test_a_narrow_terminal_cuts_nothing_off_the_reasons(items: Path) -> None:
     assert "…" not in ok("inspect", items, COLUMNS="45")
 
 
+def test_a_table_without_a_title_is_told_how_to_name_one(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("item,Titel\n1,Turm\n2,Koch\n")
+    said = "--item-columns title=NAME"
+    assert said in ok("inspect", "items.csv", cwd=tmp_path)
+    assert said not in ok("inspect", "items.csv", "--item-columns", "title=Titel", cwd=tmp_path)
+
+
 def test_a_path_that_is_not_there_is_not_taken_for_a_release(tmp_path: Path) -> None:
     assert "no file or folder" in refused("inspect", tmp_path / "items.csv")
 

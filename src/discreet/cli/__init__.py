@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -143,6 +144,11 @@ def main() -> None:
         app(prog_name="discreet")
     except DiscreetError as error:
         _refuse(error, str(error))
+        sys.exit(1)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        typer.echo(f"error: what is printed cannot be written: {error.strerror}", err=True)
         sys.exit(1)
 
 

@@ -72,6 +72,8 @@ def show_uses(
     if items.left_out:
         names = ", ".join(items.left_out)
         sentences.append(f"Not published: {names}.")
+    if "title" not in items.frame.columns:
+        sentences.append("No column is the title: if one is, say --item-columns title=NAME.")
     console.print("\n" + " ".join(sentences), soft_wrap=False)
 
 

@@ -56,7 +56,7 @@ ItemsOption = Annotated[
 ItemColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="OURS=THEIRS", help="Map a column of the item table, such as item=sku, title=name."
+        metavar="OURS=THEIRS", help="Map columns of the item table, such as item=sku,title=name."
     ),
 ]
 EitherColumnsOption = Annotated[
@@ -65,7 +65,7 @@ EitherColumnsOption = Annotated[
         "--item-columns",
         "--columns",
         metavar="OURS=THEIRS",
-        help="Map a column of an item table, such as item=sku, title=name.",
+        help="Map columns of an item table, such as item=sku,title=name.",
     ),
 ]
 ItemSeparatorOption = Annotated[
@@ -119,7 +119,7 @@ DefaultLevelOption = Annotated[
 ]
 ColumnsOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="OURS=THEIRS", help="Map a column, such as user=customer_id."),
+    typer.Option(metavar="OURS=THEIRS", help="Map columns, such as user=buyer,rating=mark."),
 ]
 ScaleOption = Annotated[
     str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,9 @@ from discreet.errors import ParameterError, SpecError
 if TYPE_CHECKING:
     from discreet.data.event_rules import EventRules
     from discreet.privacy.spec import PrivacySpec
+
+_NEXT_COLUMN = re.compile(r",(?=[a-z]+=)")
+"""Where a word maps another column: a comma alone may belong to a name."""
 
 
 def rules(
@@ -37,8 +41,12 @@ def delimiter(word: str | None) -> str | None:
 
 
 def mapping(words: list[str] | None, flag: str = "--columns") -> dict[str, str]:
-    """Columns as they are mapped on a command line: OURS=THEIRS."""
-    return _pairs(flag, words or [])
+    """Columns as they are mapped on a command line: OURS=THEIRS, one to a word or with commas.
+
+    >>> mapping(["user=buyer", "item=article,rating=mark, 0 to 10"])
+    {'user': 'buyer', 'item': 'article', 'rating': 'mark, 0 to 10'}
+    """
+    return _pairs(flag, [pair for word in words or [] for pair in _NEXT_COLUMN.split(word)])
 
 
 def privacy(

@@ -138,12 +138,12 @@ def recommend(
     if showing.silent:
         return
     if out is not None:
-        typer.echo(f"{table.height} recommendations written to {out}")
+        typer.echo(f"{table.height:,} recommendations written to {out}")
         return
-    _show(table, loaded, rank_by)
+    _show(table, loaded, ranking)
 
 
-def _show(table: pl.DataFrame, release: Release, rank_by: str) -> None:
+def _show(table: pl.DataFrame, release: Release, ranking: Ranking) -> None:
     """The lists as a table, without titles where there are none."""
     titles = ["title"] if "title" in release.items.frame.columns else []
     shown = ["user", "rank", "item", *titles, "score", "error"]
@@ -154,11 +154,19 @@ def _show(table: pl.DataFrame, release: Release, rank_by: str) -> None:
     ]
     console = show.console()
     if not rows:
-        console.print("No item is left: --among and --without rule out all that are not rated yet.")
+        console.print(_why_empty(release, ranking))
         return
     console.print(show.table(None, heads, rows, right=heads.index("score")))
-    if rank_by == "best" and not release.events:
+    if ranking.by == "best" and not release.events:
         console.print(_HOW, style="dim")
+
+
+def _why_empty(release: Release, ranking: Ranking) -> str:
+    allowed = ranking.allowed(release.items)
+    if allowed is not None and not allowed.any():
+        return "No item of the release is what --among and --without ask for."
+    what = "chosen" if release.events else "rated"
+    return f"No item is left: all that could be listed are {what} already (--include-rated)."
 
 
 def _recommendations(
@@ -172,6 +180,7 @@ def _recommendations(
 ) -> pl.DataFrame:
     import polars as pl
 
+    from discreet.data.edges import match
     from discreet.release.own import read_own
     from discreet.release.scoring import Own
 
@@ -184,12 +193,7 @@ def _recommendations(
             people = people.subset(people.user == who)
         matched = people.with_items(release.item_ids)
         if len(matched) < len(people):
-            typer.echo(
-                f"{len(people) - len(matched)} of {len(people)} "
-                f"{'events' if people.events else 'ratings'} are of items that the "
-                "release does not know: passed over.",
-                err=True,
-            )
+            typer.echo(str(match(people.per_item, release.items, events=people.events)), err=True)
         known = matched.by_user
         own = Own(known.ptr, known.cols, known.values, matched.timestamp)
         table = release.recommend_rows(own, n, ranking, with_error=with_error)

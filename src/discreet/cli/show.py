@@ -149,8 +149,8 @@ def contents(release: Release) -> str:
     )
     if release.events:
         told = of_choice if chosen else f"{factors}{public}"
-        return f"{len(release.items)} items, how often each was chosen; {told}."
-    text = f"{len(release.items)} items, {factors}{public} each, ratings {release.scale}."
+        return f"{len(release.items):,} items, how often each was chosen; {told}."
+    text = f"{len(release.items):,} items, {factors}{public} each, ratings {release.scale}."
     if chosen:
         text += f" Beside them, {of_choice}."
     elif release.certificate.scheme == "Chorus" and not hidden:
@@ -219,7 +219,11 @@ def compiling_ahead(*, silent: bool = False) -> None:
     from discreet.kernels import ahead
 
     def tell() -> None:
-        typer.echo("Compiling, once after an installation: this takes some seconds.", err=True)
+        typer.echo(
+            "Compiling what this command needs, once after an installation: this takes some "
+            "seconds.",
+            err=True,
+        )
 
     ahead.when_compiling(None if silent else tell)
     ahead.compile_ahead()
@@ -278,7 +282,7 @@ class _Lines:
 def spent(totals: Summary, share: float | None) -> str:
     """What a ledger's pairs have spent, undivided and from their two purses."""
     words = (
-        f"{totals['pairs']:.0f} pairs of user and item have spent something: epsilon "
+        f"{totals['pairs']:,.0f} pairs of user and item have spent something: epsilon "
         f"{totals['mean']:.3g} on average, {totals['largest']:.3g} at most"
     )
     if totals["largest_delta"] or share is None:
