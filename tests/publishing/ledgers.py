@@ -28,4 +28,4 @@ def no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact votes, and all of a batch's: without noise there is nothing to tell it from."""
     monkeypatch.setattr(Randomness, "add_laplace", lambda _s, sums, _scale, **_: sums)
     monkeypatch.setattr(votes, "share_of_signal", lambda _counts, _variance: 1.0)
-    monkeypatch.setattr(votes, "share_to_add", lambda _batch, _earlier: 1.0)
+    monkeypatch.setattr(votes, "share_to_add", lambda _batch, _earlier, _publications: 1.0)

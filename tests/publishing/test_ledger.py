@@ -61,16 +61,13 @@ def test_a_new_release_adds_the_votes_of_new_ratings_only(
 def test_publishing_the_same_again_does_not_blur_what_was_told(
     scheme: Tally | Chorus, ledger: FileLedger, small: Ratings
 ) -> None:
-    """incremental.md#what-is-kept: of six publications one has votes, and five nothing but noise.
-
-    Noise alone passes for signal one time in six, and then for a little.
-    """
+    """incremental.md#what-is-kept: of six publications one has votes, and five nothing but noise."""
     first = put(ledger, small, scheme)
     for _ in range(5):
         last = put(ledger, small, scheme)
     assert first.tallies is not None
     assert last.tallies is not None
-    assert (last.tallies.noise_variance < 2 * first.tallies.noise_variance).all()
+    assert (last.tallies.noise_variance < 1.5 * first.tallies.noise_variance).all()
 
 
 def test_a_batch_of_votes_is_added_nearly_whole(
@@ -85,7 +82,7 @@ def test_a_batch_of_votes_is_added_nearly_whole(
     ).sum()
     assert release.tallies is not None
     found = (release.tallies.against + release.tallies.in_favour).sum()
-    assert 0.98 * whole < found <= whole
+    assert 0.99 * whole < found <= whole
 
 
 def test_an_item_that_is_new_takes_all_of_a_batch(ledger: FileLedger, small: Ratings) -> None:

@@ -20,13 +20,17 @@ from discreet.errors import ParameterError
 from discreet.kernels import reference, sums
 from discreet.kernels.compute import Compute
 from discreet.privacy.fixedpoint import ONE_VOTE
+from discreet.privacy.history import History
+from discreet.privacy.lifetime import Spends
 from discreet.privacy.noise import Randomness
 from discreet.privacy.personalise import inclusion_probability, weigh
 from discreet.privacy.provenance import Neighbours
 from discreet.privacy.spec import PrivacySpec
 from discreet.privacy.theorems import Status
 from discreet.publishing.publish import publish
+from discreet.release.release import Release
 from discreet.release.tallies import Tallies
+from discreet.schemes.base import LedgerState
 from discreet.schemes.effects import estimate
 from discreet.schemes.tally import Tally
 from discreet.schemes.votes import added_up, count_votes
@@ -359,19 +363,22 @@ def test_a_record_of_another_kind_of_item_changes_nothing_else(tmp_path: Any) ->
 
 def added_one_by_one(true: list[Any], scale: float, seed: int) -> Tallies:
     """Tallies of several publications whose true votes are these, each with noise of its own."""
-    rng, released = np.random.default_rng(seed), tally_of_small().release
-    for votes in true:
+    rng, released = np.random.default_rng(seed), uncounted(true[0].shape[1])
+    for number, votes in enumerate(true):
         noisy = np.rint((votes + rng.laplace(0, scale, votes.shape)) * ONE_VOTE).astype(np.int64)
         batch = Tallies(*noisy, np.full(len(votes[0]), 2 * scale**2))
-        before = released if released.tallies is not None else None
-        released = replace(released, tallies=added_up(batch, before, released.item_ids))
+        history = History(release=number + 1, generation="tests")
+        state = LedgerState(Spends.none(0), released if number else None, history, number)
+        released = replace(released, tallies=added_up(batch, state, released.item_ids))
     assert released.tallies is not None
     return released.tallies
 
 
-def tally_of_small() -> Any:
-    model = Tally().fit(random_ratings(40, 300, 9000, seed=1), PrivacySpec.uniform(1.0))
-    return replace(model, release=replace(model.release, tallies=None))
+def uncounted(items: int) -> Release:
+    """A release of so many items, without tallies."""
+    catalogue = Items.from_frame(pl.DataFrame({"item": range(100, 100 + items)}))
+    release = Tally(items=catalogue).fit(random_ratings(4, 3, 9, seed=1), SPEC).release
+    return replace(release, tallies=None)
 
 
 def told(tallies: Tallies, true: Any) -> float:
@@ -397,3 +404,13 @@ def test_batches_in_which_nothing_is_new_blur_nothing(seed: int) -> None:
     later = added_one_by_one([votes] + [np.zeros_like(votes)] * 40, 20.0, seed)
     assert later.count_variance.mean() < 1.01 * alone.count_variance.mean()
     assert told(later, votes) > 0.999 * told(alone, votes)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_that_is_like_what_was_released_does_not_grow(seed: int) -> None:
+    """A few items, and publications for years in which nothing is new."""
+    votes = np.stack([np.geomspace(16, 1, 30)] * 2)
+    first = added_one_by_one([votes], 2.0, seed)
+    later = added_one_by_one([votes] + [np.zeros_like(votes)] * 1000, 2.0, seed)
+    assert 0.7 < later.counts.sum() / first.counts.sum() < 1.4
+    assert told(later, votes) > 0.9 * told(first, votes)

@@ -145,7 +145,7 @@ class Tally(VotingScheme):
         counted = ballot.counted(data)
         weights = ballot.weights(counted)
         votes = count_votes(counted, weights, run.compute)
-        tallies = added_up(self._noisy(votes, ballot, data, run), state.before, data.items)
+        tallies = added_up(self._noisy(votes, ballot, data, run), state, data.items)
         made = self._provenance(data, spec, run)
         if state.share is not None:  # noise is that of this share of t
             made = replace(made, parameters={**made.parameters, "pure_share": state.share})

@@ -31,7 +31,7 @@ from discreet.privacy.personalise import (
 from discreet.privacy.provenance import Neighbours
 from discreet.release.release import Release
 from discreet.release.tallies import Tallies
-from discreet.schemes.base import Run
+from discreet.schemes.base import LedgerState, Run
 
 LevelsOf = Callable[[Ratings], Floats]
 """Some records' levels, or what is left of them."""
@@ -148,33 +148,31 @@ def believed(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
     """
     if before is None or before.tallies is None:
         return batch
-    known = catalogue.rows(before.item_ids.values)
-    share = share_of_signal(batch.counts[known], batch.count_variance[known])
-    return batch.times(_of_known(share, known, catalogue))
+    known, shares = catalogue.rows(before.item_ids.values), np.ones(len(catalogue))
+    shares[known] = share_of_signal(batch.counts[known], batch.count_variance[known])
+    return batch.times(shares)
 
 
-def added_up(batch: Tallies, before: Release | None, catalogue: Ids) -> Tallies:
+def added_up(batch: Tallies, state: LedgerState | None, catalogue: Ids) -> Tallies:
     """What was released before, and a batch as far as it is worth its noise beside that.
 
     The catalogue may have grown since. Of an item that is new there is nothing to blur, and the
-    batch is taken whole.
+    batch is taken whole. How much of it, one half of the items tells of the other: what an item's
+    own noise tells would let noise that happens to be like what is there grow without end.
     """
-    if before is None or before.tallies is None:
+    before = None if state is None else state.before
+    if state is None or before is None or before.tallies is None:
         return batch
     earlier, known = before.tallies, catalogue.rows(before.item_ids.values)
-    share = share_to_add(
-        (batch.counts[known], batch.count_variance[known]),
-        (earlier.counts, earlier.count_variance),
-    )
-    old = earlier.over(before.item_ids, catalogue)
-    return old + batch.times(_of_known(share, known, catalogue))
-
-
-def _of_known(share: float, known: NDArray[np.int32], catalogue: Ids) -> Floats:
-    """This share for items that were released before, and all for the others."""
     shares = np.ones(len(catalogue))
-    shares[known] = share
-    return shares
+    for half in range(2):
+        told, telling = known[half::2], known[1 - half :: 2]
+        shares[told] = share_to_add(
+            (batch.counts[telling], batch.count_variance[telling]),
+            (earlier.counts[1 - half :: 2], earlier.count_variance[1 - half :: 2]),
+            state.earlier,
+        )
+    return earlier.over(before.item_ids, catalogue) + batch.times(shares)
 
 
 def share_of_signal(counts: Floats, variance: Floats) -> float:
@@ -187,17 +185,26 @@ def share_of_signal(counts: Floats, variance: Floats) -> float:
     return q / (q + noise)
 
 
-def share_to_add(batch: tuple[Floats, Floats], earlier: tuple[Floats, Floats]) -> float:
-    """How much of a batch to add to earlier counts; each with the variance of its noise.
+def share_to_add(
+    batch: tuple[Floats, Floats], earlier: tuple[Floats, Floats], publications: int
+) -> float:
+    """How much of a batch to add to counts of so many publications; each with its noise's variance.
 
     With true counts r C beside C, and noise of variance v beside V, (1 + s r)^2/(V + s^2 v) is
-    largest at s = r V/v; not more than all of it. r = b.S/(S.S - sum V) for noisy b and S: every
-    small batch may be noise by itself, and all of them together not.
+    largest at s = r V/v; not more than all of it. Of noisy counts b and S, r is b.S/(S.S - sum V)
+    with the variance e, and with a mean of 1/k among k publications before anything is seen: about
+    the larger root of r^2 = (r - k e) r + e. So every small batch may be noise by itself, and all
+    of them together not; and one in which nothing is new counts less and less.
     """
     (b, v), (S, V) = batch, earlier
-    alike = max(float(b @ S), 0.0) * float(V.sum())
-    whole = max(float(S @ S - V.sum()), 0.0) * float(v.sum())
-    return 1.0 if alike >= whole else alike / whole
+    whole = float(S @ S - V.sum())
+    if whole <= 0:
+        return 1.0  # what was released is noise, so far: there is nothing to blur
+    e = float(v @ S**2) / whole**2
+    seen = float(b @ S) / whole - publications * e
+    root = math.hypot(seen, 2 * math.sqrt(e))
+    r = (seen + root) / 2 if seen > 0 else 2 * e / (root - seen)
+    return min(1.0, r * float(V.sum()) / float(v.sum()))
 
 
 def squares(counts: Floats, noise: float) -> float:

@@ -39,7 +39,9 @@ def sized(heard: Heard, counts: Floats) -> ChoiceFactors | None:
     vector of somebody with n records is divided by its own length: solved for rho, n typical.
     """
     n, v = TYPICAL_RECORDS, float(heard.values.mean())
-    rho = (-v + math.sqrt(v**2 + 8 / n)) * n / 4
+    rho = 2 / (
+        v + math.sqrt(v**2 + 8 / n)
+    )  # not as a difference, which a large v leaves nothing of
     sizes = heard.true * heard.values / rho
     told = np.argsort(-sizes, kind="stable")
     told = told[sizes[told] > SMALLEST_CHOICE]

@@ -179,7 +179,7 @@ class Chorus(VotingScheme):
             budget = self.budget(data, spec, lambda _: costs.epsilon, run)
         else:
             budget = self.purse_budget(data, spec, division, costs, run)
-        learned = self._learn(data, spec, budget, run, state.before, lasting=True)
+        learned = self._learn(data, spec, budget, run, state)
         parts: dict[str, int | float] = {"publications": self.publications, "delta": self.delta}
         if division is not None:
             parts["pure_share"] = division.share
@@ -241,22 +241,21 @@ class Chorus(VotingScheme):
         spec: PrivacySpec,
         budget: Budget,
         run: Run,
-        before: Release | None = None,
-        *,
-        lasting: bool = False,
+        state: LedgerState | None = None,
     ) -> _Learned:
         """Everything that draws noise, and what is concluded from it and from a release before."""
+        before = None if state is None else state.before
         plan = None if isinstance(budget, PurseBudget) else self._plan(budget, data, before)
         share = 1.0 if plan is None else plan.tallies
         batch = budget.tallies(share)
         heard = believed(batch, before, data.items)
-        tallies = added_up(batch, before, data.items)
+        tallies = added_up(batch, state, data.items)
         if plan is None:
             # Tallies are of new ratings, and the rounds hear the others once more.
             plan, heard = self._purse_plan(budget, data, tallies, before), tallies
         known = None if data.events else self.estimate_items(tallies, data, spec, run)
         learning = Learning(
-            data, budget, plan, heard, tallies, before, self.neighbours, run, lasting
+            data, budget, plan, heard, tallies, before, self.neighbours, run, state is not None
         )
         tastes = Tastes(None, None) if known is None else learning.liking(known)
         features = self.features(len(tallies)) if known is None else known.features
