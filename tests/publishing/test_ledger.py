@@ -61,7 +61,7 @@ def test_a_new_release_adds_the_votes_of_new_ratings_only(
 def test_publishing_the_same_again_does_not_blur_what_was_told(
     scheme: Tally | Chorus, ledger: FileLedger, small: Ratings
 ) -> None:
-    """incremental.md#what-is-kept: of six publications one has votes, and five nothing but noise."""
+    """incremental.md#what-is-kept: of six publications one has votes, and five are noise."""
     first = put(ledger, small, scheme)
     for _ in range(5):
         last = put(ledger, small, scheme)
