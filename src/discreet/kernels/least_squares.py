@@ -16,7 +16,6 @@ from discreet.kernels.simd.batches import (
     places_in_tiles,
     places_of,
     substitute,
-    sums_of,
     turn,
 )
 from discreet.kernels.simd.tiles import (
@@ -142,8 +141,8 @@ def gram(X):  # type: ignore[no-untyped-def]
 
 MOST_TURNED = 64
 """Numbers a row: measured in simd/README.md. A batch of longer ones leaves the second cache."""
-_SUMMED = 1024
-"""Records summed in registers before they are added to what came before: 32 bits lose nothing."""
+_SUMMED = 128
+"""Records summed in registers before they are added to what came before: their rows stay in L1."""
 
 
 @vector_kernel(fastmath=FAST)
@@ -181,9 +180,9 @@ def _solve_batch(L, d, first, rows, penalty, free, linear, out):  # type: ignore
 def solve_in_batches(lo, hi, ptr, cols, r, other, ridge, ridge_per_record, linear, out):  # type: ignore[no-untyped-def]
     """`solve_ridge` for rows of few numbers: as many rows at once as there are lanes."""
     d, batch = other.shape[1], lanes(other)
-    count = sums_of(d, batch)
     places = places_of(d, batch)
-    G = np.zeros((batch, count * batch), dtype=other.dtype)
+    count = len(places) // batch
+    G = np.zeros((batch, len(places)), dtype=other.dtype)
     L = empty_batch(d, batch, other)
     penalty, free = np.ones(batch, dtype=other.dtype), np.zeros(batch, dtype=np.bool_)
     for first in range(lo, hi, batch):

@@ -1,11 +1,14 @@
 """Vector instructions for small least squares: as many rows solved at once as a vector has lanes.
 
-The Gram matrix of one row is summed in registers alone, in a single pass over its records. The
-matrices of a batch are then turned round, so that a vector holds the same entry of every matrix:
-factoring them needs no sum across lanes and waits for no square root of its own.
+The Gram matrix of one row is summed in registers alone, in as few passes over some of its records
+as they allow: one with AVX-512. The matrices of a batch are then turned round, so that a vector
+holds the same entry of every matrix: factoring them needs no sum across lanes and waits for no
+square root of its own.
 """
 
 from __future__ import annotations
+
+from itertools import count
 
 import numpy as np
 from llvmlite import ir
@@ -23,18 +26,55 @@ from discreet.kernels.simd.vectors import (
 )
 from discreet.kernels.simd.width import BYTES
 
-_REGISTERS = 32 if BYTES == 64 else 16
+_REGISTERS = (32 if BYTES == 64 else 16) - 1
+"""Of vectors; with one more LLVM begins to keep sums in memory: 1.2 times as long."""
+_MOST_PASSES = 1 if BYTES == 64 else 4
+"""Over the same records; measured beside tiles in README.md."""
 
 
 @register_jitable
-def sums_of(d: int, lanes: int) -> int:
-    """How many vectors hold the upper half of a d x d matrix, its right-hand side as a column."""
-    return d if d + 1 <= lanes else 2 * d + 1 - lanes
+def products_of(d: int, lanes: int) -> list[tuple[int, int]]:
+    """Which number of a record is multiplied by which of its vectors, for the lower half of a matrix.
+
+    The right-hand side is number d. It also stands behind the last number of the last vector, so
+    only whole vectors are multiplied by it, each as soon as all that need it were.
+    """
+    products = []
+    for c in range(d):
+        for v in range(c // lanes + 1):
+            products.append((c, v))  # noqa: PERF401
+        if (c + 1) % lanes == 0:
+            products.append((d, c // lanes))
+    return products
+
+
+def _passes(products: list[tuple[int, int]], most: int) -> list[list[tuple[int, int]]]:
+    """The products in runs: their sums, what they read and one number fit so many registers."""
+    runs: list[list[tuple[int, int]]] = [[]]
+    for product in products:
+        run = [*runs[-1], product]
+        if len(run) + len({v for _, v in run}) + 1 > most:
+            runs.append([product])
+        else:
+            runs[-1] = run
+    return runs
+
+
+def _even_passes(d: int, lanes: int) -> list[list[tuple[int, int]]]:
+    """As few passes as registers allow, as long as each other: a short one waits for its sums."""
+    products = products_of(d, lanes)
+    fewest = len(_passes(products, _REGISTERS))
+    choices = (_passes(products, most) for most in range(4, _REGISTERS + 1))
+    return next(passes for passes in choices if len(passes) == fewest)
 
 
 def _most_factors(lanes: int) -> int:
-    """The largest d whose sums fit the registers, two rows and a broadcast left free."""
-    return max(d for d in range(1, 2 * lanes) if sums_of(d, lanes) <= _REGISTERS - 4)
+    """The largest d whose sums take few enough passes."""
+
+    def takes_more(d: int) -> bool:
+        return len(_passes(products_of(d, lanes), _REGISTERS)) > _MOST_PASSES
+
+    return next(filter(takes_more, count(1))) - 1
 
 
 _MOST_OF_4, _MOST_OF_8 = _most_factors(BYTES // 4), _most_factors(BYTES // 8)
@@ -59,16 +99,15 @@ def empty_batch(d, lanes, like):
 def places_of(d, lanes):
     """Which entry of the batch each lane of each sum is, counted row by row."""
     columns = d + 1
-    places = np.full(sums_of(d, lanes) * lanes, (d + ROWS) * columns)
-    for c in range(d + 1):
-        for a in range(min(c + 1, d)):
-            if c < lanes:
-                place = a * lanes + c
-            elif a < lanes:
-                place = c * lanes + a
-            else:
-                place = (d + 1 + a - lanes) * lanes + c - lanes
-            places[place] = c * columns + a
+    products = products_of(d, lanes)
+    places = np.full(len(products) * lanes, (d + ROWS) * columns)
+    for number, (c, v) in enumerate(products):
+        for lane in range(lanes):
+            a = v * lanes + lane
+            if a <= c and a < d:
+                places[number * lanes + lane] = c * columns + a
+            elif a == d:
+                places[number * lanes + lane] = d * columns + c
     return places
 
 
@@ -96,29 +135,38 @@ def add_records(typingctx, G, other, cols, r, lo, hi):
         w = Writer(context, builder, kinds[0].dtype)
         _, d = cgutils.unpack_tuple(builder, other.shape)
 
+        def load(start, d, v):
+            """Vector v of a record, the right-hand side behind the last number."""
+            first = v * w.lanes
+            place = builder.gep(start, [w.index(first)])
+            if first + w.lanes <= d:
+                return w.load(place)
+            return w.load_masked(place, w.first_lanes(w.index(d - first)))
+
         def write(d):
-            totals = [w.running(w.zero) for _ in range(sums_of(d, w.lanes))]
-            last = d // w.lanes  # the vector that the right-hand side is in
-            loaded = w.first_lanes(w.index(d - last * w.lanes))
-            lane = ir.Constant(ir.IntType(32), d - last * w.lanes)
-            with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
-                w.prefetch(other, cols, k)
-                start = w.row(other, cols, k)
-                value = builder.load(w.pointer(r, k))
-                row = [w.load(builder.gep(start, [w.index(v * w.lanes)])) for v in range(last)]
-                tail = w.load_masked(builder.gep(start, [w.index(last * w.lanes)]), loaded)
-                row.append(builder.insert_element(tail, value, lane))
-                factors = [builder.load(builder.gep(start, [w.index(a)])) for a in range(d)]
-                factors.append(value)
-                pairs = [(c, 0) for c in range(min(d, w.lanes))]
-                if last:
-                    pairs += [(c, 0) for c in range(w.lanes, d + 1)]
-                    pairs += [(c, 1) for c in range(w.lanes, d)]
-                for total, (c, v) in zip(totals, pairs, strict=True):
-                    w.add_to(total, w.multiply(w.spread(factors[c]), row[v]))
-            for number, total in enumerate(totals):
-                place = w.pointer(sums, w.index(number * w.lanes))
-                w.store(w.add(w.load(place), builder.load(total)), place)
+            number, passes = 0, _even_passes(d, w.lanes)
+            for among in passes:
+                totals = [w.running(w.zero) for _ in among]
+                with cgutils.for_range_slice(builder, lo, hi, w.index(1)) as (k, _):
+                    if among is passes[0]:
+                        w.prefetch(other, cols, k)
+                    start = w.row(other, cols, k)
+                    value = builder.load(w.pointer(r, k))
+                    row = {v: load(start, d, v) for _, v in among}
+                    if d // w.lanes in row:
+                        lane = ir.Constant(ir.IntType(32), d % w.lanes)
+                        last = row[d // w.lanes]
+                        row[d // w.lanes] = builder.insert_element(last, value, lane)
+                    factors = {
+                        c: builder.load(builder.gep(start, [w.index(c)])) if c < d else value
+                        for c, _ in among
+                    }
+                    for total, (c, v) in zip(totals, among, strict=True):
+                        w.add_to(total, w.multiply(w.spread(factors[c]), row[v]))
+                for total in totals:
+                    place = w.pointer(sums, w.index(number * w.lanes))
+                    w.store(w.add(w.load(place), builder.load(total)), place)
+                    number += 1
 
         w.choose(d, range(1, _most_factors(w.lanes) + 1), write)
         return context.get_dummy_value()
