@@ -27,7 +27,6 @@ from discreet.kernels.simd.vectors import FAST
 from discreet.kernels.simd.width import BYTES
 from discreet.release.scoring import Own, fold_in
 from discreet.schemes.pmf.als import solve_side
-from discreet.schemes.pmf.sgd import Blocks
 
 LASTING = 1.0
 """Seconds that each way is repeated for at least."""
@@ -90,22 +89,20 @@ def fold_ins(data: Ratings) -> None:
 
 
 def known_lengths(data: Ratings, d: int) -> None:
-    """Loops over rows of a length that is known when they are compiled, beside any length's."""
+    """A loop over rows of a length that is known when it is compiled, beside any length's.
+
+    SGD keeps its rows in registers by now, which a row of any length cannot be.
+    """
     rng = np.random.default_rng(0)
     U = rng.normal(0, 0.2, (len(data.users), d)).astype(np.float32)
     V = rng.normal(0, 0.2, (len(data.items), d)).astype(np.float32)
-    order, squared, no_step = data.by_user, np.empty(len(data.users)), np.float32([0, 1, 1])
-    shuffled = Blocks.of(data, 2.0, U.dtype, rng, 1).records
-    calls = {
-        "squared_errors": (0, len(U), order.ptr, order.cols, order.values, U, V, squared),
-        "take_steps": (0, len(data), *shuffled, U, V, *no_step),
-    }
-    for name, arguments in calls.items():
-        known = getattr(gradients, name)
-        unknown = njit(fastmath=FAST)(known.__wrapped__)
-        # The length of an array, unlike that of a tuple, is no part of its type.
-        works = partial(known, *arguments), partial(unknown, *arguments, np.empty(d))
-        show(f"{name}, d={d}", "known length", "any length", works)
+    order, squared = data.by_user, np.empty(len(data.users))
+    arguments = (0, len(U), order.ptr, order.cols, order.values, U, V, squared)
+    known = gradients.squared_errors
+    unknown = njit(fastmath=FAST)(known.__wrapped__)
+    # The length of an array, unlike that of a tuple, is no part of its type.
+    works = partial(known, *arguments), partial(unknown, *arguments, np.empty(d))
+    show(f"squared_errors, d={d}", "known length", "any length", works)
 
 
 def main() -> None:
