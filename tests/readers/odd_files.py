@@ -87,6 +87,8 @@ ODD_FILES = [
     Odd("many more columns", "r.csv", _WIDE + ",rating\na,1" + ",x" * 500 + ",5\n", 1),
     Odd("blank lines", "r.csv", "user,item,rating\na,1,5\n\nb,1,5\n,,\n", 2),
     Odd("blanks around", "r.csv", "user, item, rating\n ann , 07, 5\n", 1, users=("ann",)),
+    Odd("decimal commas, tabs", "r.tsv", "user\titem\trating\na\t1\t4,5\nb\t1\t3\n", 2),
+    Odd("decimal comma, quoted", "r.csv", 'user,item,rating\na,1,"3,5"\n', 1),
     Odd("sep=; of Excel", "r.csv", "sep=;\r\n" + PLAIN.replace(",", ";"), 2, users=("ann", "bob")),
     Odd("a header of 200 kB", "r.csv", f"user,item,{_LONG},rating\na,1,{_X},5\n", 1),
     Odd("a list in an object", "r.json", json.dumps({"ratings": [_ROW, _OTHER]}), 2),
@@ -121,7 +123,6 @@ ODD_FILES = [
         "write a plain number",
     ),
     Odd("thousands", "r.csv", 'user,item,rating\na,1,"1,000"\n', "write a plain number"),
-    Odd("decimal comma", "r.csv", 'user,item,rating\na,1,"3,5"\n', "write a decimal point"),
     # Mended by their owner.
     Odd("empty", "r.csv", "", "r.csv is empty"),
     Odd("header alone", "r.csv", "user,item,rating\n", "the ratings table is empty"),

@@ -249,6 +249,16 @@ def test_blanks_around_values_of_a_csv_are_none_of_theirs(spark: Any, tmp_path: 
     assert {row["user"] for row in source.frame.collect()} == {"a", "b"}
 
 
+def test_decimal_commas_are_read_as_they_are_here(spark: Any, tmp_path: Path) -> None:
+    table = tmp_path / "commas.csv"
+    table.write_text('user,item,rating,epsilon\na,1,"3,5","0,25"\nb,1,4.5,1\n')
+    source, here = ds.read_ratings(spark, str(table)), dc.read_ratings(table)
+    assert here.epsilon is not None
+    found = sorted((row["rating"], row["epsilon"]) for row in source.frame.collect())
+    assert found == list(zip(here.rating.tolist(), here.epsilon.tolist(), strict=True))
+    assert found == [(3.5, 0.25), (4.5, 1.0)]
+
+
 def test_ratings_outside_the_catalogue_are_told_to_the_owner(spark: Any, small: Ratings) -> None:
     source = ds.spark_ratings(spark.createDataFrame(small.to_frame().to_arrow()))
     some = Items.from_frame(pl.DataFrame({"item": range(100, 110)}))

@@ -34,7 +34,7 @@ _MOST_PASSES = 1 if BYTES == 64 else 4
 
 @register_jitable
 def products_of(d: int, lanes: int) -> list[tuple[int, int]]:
-    """Which number of a record is multiplied by which of its vectors, for the lower half of a matrix.
+    """Which number of a record is multiplied by which of its vectors, for a lower half of a matrix.
 
     The right-hand side is number d. It also stands behind the last number of the last vector, so
     only whole vectors are multiplied by it, each as soon as all that need it were.
