@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,11 @@ class Odd:
 
 def _zstd(path: Path) -> None:
     pl.read_csv(PLAIN.encode()).write_csv(path, compression="zstd")
+
+
+def _zip(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ratings.csv", PLAIN)
 
 
 def _lines(*rows: object) -> str:
@@ -100,6 +106,11 @@ ODD_FILES = [
     Odd("tabs", "r.csv", PLAIN.replace(",", "\t"), "(--separator tab)"),
     Odd("bars", "r.csv", PLAIN.replace(",", "|"), "separated by '|'"),
     Odd(":: in a .txt", "r.txt", PLAIN.replace(",", "::"), "(--separator '::')"),
+    Odd("blanks between", "r.txt", PLAIN.replace(",", " "), "(--separator ' ')"),
+    Odd("blanks, told", "r.txt", PLAIN.replace(",", " "), 2, {"separator": " "}, ("ann", "bob")),
+    Odd(
+        "aligned by blanks", "r.txt", "user   item   rating\nann    7      5\n", "aligned by blanks"
+    ),
     Odd("mixed separators", "r.csv", "user,item,rating\na,1,5\nb;1;5\n", "missing at row 2"),
     Odd("Latin-1", "r.csv", "user,item,rating\nJosé,1,5\n".encode("latin-1"), "--encoding latin-1"),
     Odd("UTF-16", "r.csv", PLAIN.encode("utf-16"), "--encoding utf-16"),
@@ -133,6 +144,16 @@ ODD_FILES = [
     Odd("epsilon 0", "r.csv", "user,item,rating,epsilon\na,1,5,0\n", "--default-level"),
     Odd("epsilon < 0", "r.csv", "user,item,rating,Epsilon\na,1,5,-1\n", "got -1 at row 1"),
     Odd("pair twice", "r.csv", "user,item,rating\na,1,5\na,1,4\n", "two ratings of one pair"),
+    Odd("the header again", "r.csv", PLAIN + PLAIN, "row 3 (user 'user', item 'item'); drop it"),
+    Odd("a sum at the end", "r.csv", PLAIN + "Total,,8\n", "item id is missing at row 3"),
+    Odd("4/5", "r.csv", "user,item,rating\nann,7,4/5\n", "write a plain number"),
+    Odd("two forms of time", "r.csv", "user,item,rating,time\na,1,5,9\nb,1,5,2024-05-01\n", 2),
+    Odd(
+        "two forms of a timestamp",
+        "r.csv",
+        "user,item,rating,timestamp\na,1,5,9\nb,1,5,2024-05-01\n",
+        "write all in one form",
+    ),
     Odd("a time of any look", "r.csv", "user,item,rating,timestamp\na,1,5,soon\n", "got 'soon'"),
     Odd("rows too long", "r.csv", "user,item,rating\na,1,5,9,9\n", "row 1 has 5 fields"),
     Odd("a row too long", "r.csv", PLAIN + "cy,9,2,1\n", "row 3 has 4 fields and the header 3"),
@@ -144,6 +165,11 @@ ODD_FILES = [
     Odd("Excel's ending", "r.xlsx", b"PK\x03\x04", "save the sheet as CSV"),
     Odd("an ending of any look", "r.dump", PLAIN, "cannot tell the format from the name"),
     Odd("a web page", "r.csv", "<!DOCTYPE html><html>", "download the table itself"),
+    Odd("XML", "r.csv", '<?xml version="1.0"?>\n<ratings/>\n', "is XML: export the table as CSV"),
+    Odd("an SQL dump", "r.csv", "INSERT INTO ratings VALUES ('a',7,5);\n", "dump of a database"),
+    Odd("one's own zip", "r.zip", _zip, "unpack it, and give the path of the table"),
+    Odd("JSON by columns", "r.json", '{"user": {"0": 1}, "item": {"0": 2}}', "orient='records'"),
+    Odd("JSON without names", "r.json", '[["ann", 7, 5]]', "one list of objects"),
     Odd("Parquet, misnamed", "r.csv", _parquet(user=["a"], item=[1]), "the ending .parquet"),
     Odd("half a Parquet", "r.parquet", b"PAR1 nonsense", "that it is what its ending says"),
     Odd("nested JSON", "r.jsonl", _lines({**_ROW, "rating": {"stars": 5}}), "--columns rating=..."),

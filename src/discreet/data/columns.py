@@ -173,9 +173,9 @@ def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
             ) from None
         if parsed.null_count():
             row = int(parsed.is_null().arg_true()[0])
-            raise DataError(
-                f"{what} must be a number: got {column[row]!r} {where(row)}; write a plain number"
-            )
+            repeated = str(column[row]).strip() == column.name  # where tables were put together
+            remedy = "drop it: it repeats the header" if repeated else "write a plain number"
+            raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}; {remedy}")
         column = parsed
     return column if column.dtype == pl.Float32 else column.cast(pl.Float64)
 
@@ -279,5 +279,5 @@ def _parsed_times(column: pl.Series, where: Where) -> pl.Series:
     row = int(unread.arg_true()[0])
     raise DataError(
         f"timestamp must be seconds or an ISO date: got {column[row]!r} {where(row)}; "
-        "convert the column, or drop it from the table"
+        "write all in one form, or drop the column from the table"
     )
