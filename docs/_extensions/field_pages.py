@@ -37,8 +37,9 @@ def _notes(rows: pl.DataFrame, missing: pl.DataFrame) -> list[str]:
     if people := rows["list_people"].drop_nulls().unique().to_list():
         told.append(f"Lists are those of {people[0]:,} people a split, drawn at random.")
     if missing.height:
-        named = [f"{label} ({reason})" for *_, label, reason in missing.iter_rows()]
-        told.append(f"Not there: {'; '.join(named)}.")
+        by_reason = missing.group_by("reason", maintain_order=True).agg("label")
+        named = [f"{', '.join(labels)} ({reason})" for reason, labels in by_reason.iter_rows()]
+        told.append(f"Not there: {'; '.join(named)}.".replace("--without", "`--without`"))
     return [" ".join(told)]
 
 
@@ -73,7 +74,7 @@ def _levels(rows: pl.DataFrame) -> list[str]:
 def _figures(rows: pl.DataFrame, figure: str) -> str:
     known = rows.filter(pl.col(figure).is_not_null())
     cells = {(row["label"], row["level"]): row for row in known.iter_rows(named=True)}
-    levels = [*_levels(rows), "none"]
+    levels = [*_levels(known), *(["none"] if "none" in known["level"] else [])]
     heads = [f"epsilon {level}" if level != "none" else "no privacy" for level in levels]
     lines = [f"| | {' | '.join(heads)} |", "|---|" + "---:|" * len(levels)]
     for label in known["label"].unique(maintain_order=True):

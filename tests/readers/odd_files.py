@@ -6,7 +6,7 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -218,10 +218,11 @@ def messages(folder: Path, files: Sequence[Odd]) -> str:
 
     out = io.StringIO()
     for odd in files:
-        read: Callable[..., object] = read_items if odd in ODD_ITEM_TABLES else read_ratings
+        read: Callable[..., Sized] = read_items if odd in ODD_ITEM_TABLES else read_ratings
         path = odd.write(folder)
         try:
-            said = f"read: {read(path, **odd.how)}"
+            found = read(path, **odd.how)
+            said = f"{len(found)} {'row' if len(found) == 1 else 'rows'}"
         except DiscreetError as error:
             said = str(error).replace(f"{folder}/", "")
         for sign in "\\|*_<[`":
