@@ -36,11 +36,12 @@ def _notes(rows: pl.DataFrame, missing: pl.DataFrame) -> list[str]:
     told = [f"Splits: {' or '.join(map(str, splits))}."]
     if people := rows["list_people"].drop_nulls().unique().to_list():
         told.append(f"Lists are those of {people[0]:,} people a split, drawn at random.")
+    notes = [" ".join(told)]
     if missing.height:
         by_reason = missing.group_by("reason", maintain_order=True).agg("label")
-        named = [f"{', '.join(labels)} ({reason})" for reason, labels in by_reason.iter_rows()]
-        told.append(f"Not there: {'; '.join(named)}.".replace("--without", "`--without`"))
-    return [" ".join(told)]
+        listed = [f"- {reason}: {'; '.join(labels)}" for reason, labels in by_reason.iter_rows()]
+        notes += ["Not there:", "\n".join(listed).replace("--without", "`--without`")]
+    return notes
 
 
 def write_audit() -> str:
@@ -96,7 +97,7 @@ def _verdicts(rows: pl.DataFrame) -> str:
     for (figure, level), some in rows.group_by(["figure", "level"], maintain_order=True):
         ahead = some.filter(pl.col("verdict").str.starts_with("ahead"))
         rest = some.filter(~pl.col("verdict").str.starts_with("ahead"))
-        told = ", ".join(
+        told = "; ".join(
             f"{r['other']}: {r['verdict']} ({r['ahead']:+.4f})" for r in rest.iter_rows(named=True)
         )
         least = some.sort("ahead").row(0, named=True)

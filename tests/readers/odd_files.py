@@ -75,7 +75,7 @@ ODD_FILES = [
     Odd("JSON list", "r.json", json.dumps([_ROW, _OTHER]), 2),
     Odd("JSON lines, gzip", "r.ndjson.gz", gzip.compress(_lines(_ROW, _OTHER).encode()), 2),
     Odd("leading zeros", "r.csv", "user,item,rating\n007,1,5\n7,1,4\n", 2, users=("007", "7")),
-    Odd("leading zeros", "ratings.dat", "007::1::5::9\n7::1::4::9\n", 2, users=("007", "7")),
+    Odd("leading zeros, ::", "ratings.dat", "007::1::5::9\n7::1::4::9\n", 2, users=("007", "7")),
     Odd(":: named", "r.txt", "user::item::rating\nann::1::5\n", 1, {"separator": "::"}),
     Odd(":: nameless", "mine.dat", "1::31::5::978300760\n", 1, {"separator": "::"}, ("1",)),
     Odd(":: nameless, alike", "mine.dat", "1::31::1::9\n2::31::5::9\n", 2, {"separator": "::"}),
