@@ -20,5 +20,4 @@ def write(what: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         rows = odd_files.messages(Path(folder), files)
     told = f"{len(files)} files; beside one that is read stands how much of it."
-    table = f"| what is odd | what it gets |\n|---|---|\n{rows}"
-    return f"{told}\n\n```{{table}}\n:widths: 1 3\n\n{table}```"
+    return f"{told}\n\n| what is odd | what it gets |\n|---|---|\n{rows}"
