@@ -214,7 +214,7 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
             user=pl.when(pl.int_range(pl.len()) > 0).then(pl.col("user"))
         ),
         "epsilon must be finite": frame.with_columns(epsilon=pl.lit(-1.0)),
-        "epsilon must be a number": frame.with_columns(epsilon=pl.lit("0,05")),
+        "epsilon must be a number": frame.with_columns(epsilon=pl.lit("0,050")),
         "rating must be a number": frame.with_columns(rating=pl.lit(True)),
         "item ids must be": frame.with_columns(item=pl.lit(1.5)),
         "is empty": frame[:0],
