@@ -24,6 +24,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "generated_pages",
+    "shell_cells",
     "source_pages",
 ]
 exclude_patterns = ["_build", "_extensions", "_static"]

@@ -12,9 +12,20 @@ from discreet.cli import app
 
 
 def write() -> str:
-    """A section for each command, those with commands of their own in depth."""
+    """What each command is for, then a section for each, those with their own in depth."""
     root = typer.main.get_command(app)
-    return "\n\n".join(_sections(root, typer.Context(root, info_name="discreet"), depth=2))
+    context = typer.Context(root, info_name="discreet")
+    return "\n\n".join([_index(root, context), *_sections(root, context, depth=2)])
+
+
+def _index(root: Any, context: Any) -> str:
+    """A table of commands, each with the first paragraph of its help, and where it stands below."""
+    rows = [
+        f"| [`{name}`](#discreet-{name}) | {_escaped((found.help or '').split(chr(10) * 2)[0])} |"
+        for name in root.list_commands(context)
+        if (found := root.get_command(context, name))
+    ]
+    return "\n".join(["| command | |", "|---|---|", *rows])
 
 
 def _sections(group: Any, context: Any, depth: int) -> Iterator[str]:

@@ -36,10 +36,12 @@ def _notes(rows: pl.DataFrame, missing: pl.DataFrame) -> list[str]:
     told = [f"Splits: {' or '.join(map(str, splits))}."]
     if people := rows["list_people"].drop_nulls().unique().to_list():
         told.append(f"Lists are those of {people[0]:,} people a split, drawn at random.")
+    notes = [" ".join(told)]
     if missing.height:
-        named = [f"{label} ({reason})" for *_, label, reason in missing.iter_rows()]
-        told.append(f"Not there: {'; '.join(named)}.")
-    return [" ".join(told)]
+        by_reason = missing.group_by("reason", maintain_order=True).agg("label")
+        listed = [f"- {reason}: {'; '.join(labels)}" for reason, labels in by_reason.iter_rows()]
+        notes += ["Not there:", "\n".join(listed).replace("--without", "`--without`")]
+    return notes
 
 
 def write_audit() -> str:
@@ -73,7 +75,7 @@ def _levels(rows: pl.DataFrame) -> list[str]:
 def _figures(rows: pl.DataFrame, figure: str) -> str:
     known = rows.filter(pl.col(figure).is_not_null())
     cells = {(row["label"], row["level"]): row for row in known.iter_rows(named=True)}
-    levels = [*_levels(rows), "none"]
+    levels = [*_levels(known), *(["none"] if "none" in known["level"] else [])]
     heads = [f"epsilon {level}" if level != "none" else "no privacy" for level in levels]
     lines = [f"| | {' | '.join(heads)} |", "|---|" + "---:|" * len(levels)]
     for label in known["label"].unique(maintain_order=True):
@@ -95,7 +97,7 @@ def _verdicts(rows: pl.DataFrame) -> str:
     for (figure, level), some in rows.group_by(["figure", "level"], maintain_order=True):
         ahead = some.filter(pl.col("verdict").str.starts_with("ahead"))
         rest = some.filter(~pl.col("verdict").str.starts_with("ahead"))
-        told = ", ".join(
+        told = "; ".join(
             f"{r['other']}: {r['verdict']} ({r['ahead']:+.4f})" for r in rest.iter_rows(named=True)
         )
         least = some.sort("ahead").row(0, named=True)

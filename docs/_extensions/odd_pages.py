@@ -19,4 +19,5 @@ def write(what: str) -> str:
     files = {"ratings": odd_files.ODD_FILES, "items": odd_files.ODD_ITEM_TABLES}[what]
     with tempfile.TemporaryDirectory() as folder:
         rows = odd_files.messages(Path(folder), files)
-    return f"{len(files)} files.\n\n| what is odd | what it gets |\n|---|---|\n{rows}"
+    told = f"{len(files)} files; beside one that is read stands how much of it."
+    return f"{told}\n\n| what is odd | what it gets |\n|---|---|\n{rows}"

@@ -185,6 +185,14 @@ def test_an_item_table_that_calls_the_item_otherwise_is_told_how_to_map_it(shop:
     assert "names the items" in ok(*words, "--item-columns", "item=Ding", cwd=shop)
 
 
+def test_a_fit_says_what_would_bring_titles(shop: Path) -> None:
+    bare = ok("fit", "sales.csv", *FIT, cwd=shop)
+    assert "With a table of items, --items TABLE, lists have titles" in bare
+    untitled = ok("fit", "sales.csv", *FIT, *ITEMS[:-2], cwd=shop)
+    assert "No column of the item table is the title: --item-columns title=NAME." in untitled
+    assert "title=NAME" not in ok("fit", "sales.csv", *FIT, *ITEMS, cwd=shop)
+
+
 def test_lists_without_titles_show_none(shop: Path) -> None:
     ok("fit", "sales.csv", *FIT, "--quiet", cwd=shop)
     listed = ok("recommend", "release", cwd=shop)

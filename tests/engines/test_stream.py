@@ -90,6 +90,15 @@ def test_a_folder_of_files_and_a_csv_and_mapped_columns(small: Ratings, tmp_path
     assert (found.tallies.in_favour == here.tallies.in_favour).all()  # ids of text files are text
 
 
+def test_decimal_commas_are_read_as_in_memory(tmp_path: Path) -> None:
+    table = tmp_path / "commas.csv"
+    table.write_text("user;item;rating\na;1;3,5\nb;1;4.5\na;2;5\n")
+    with open_stream(table, separator=";", rows=2) as source:
+        assert source.per_item.sums.tolist() == [8.0, 5.0]
+        read = np.concatenate([source.load(part).rating for part in range(len(source.parts))])
+    assert sorted(read) == [3.5, 4.5, 5]
+
+
 def test_parts_are_secret_and_go(table: Path, tmp_path: Path) -> None:
     with open_stream(table, rows=60_000, folder=tmp_path) as stream:
         [place] = tmp_path.iterdir()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,11 @@ def _zstd(path: Path) -> None:
     pl.read_csv(PLAIN.encode()).write_csv(path, compression="zstd")
 
 
+def _zip(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("ratings.csv", PLAIN)
+
+
 def _lines(*rows: object) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
@@ -69,7 +75,7 @@ ODD_FILES = [
     Odd("JSON list", "r.json", json.dumps([_ROW, _OTHER]), 2),
     Odd("JSON lines, gzip", "r.ndjson.gz", gzip.compress(_lines(_ROW, _OTHER).encode()), 2),
     Odd("leading zeros", "r.csv", "user,item,rating\n007,1,5\n7,1,4\n", 2, users=("007", "7")),
-    Odd("leading zeros", "ratings.dat", "007::1::5::9\n7::1::4::9\n", 2, users=("007", "7")),
+    Odd("leading zeros, ::", "ratings.dat", "007::1::5::9\n7::1::4::9\n", 2, users=("007", "7")),
     Odd(":: named", "r.txt", "user::item::rating\nann::1::5\n", 1, {"separator": "::"}),
     Odd(":: nameless", "mine.dat", "1::31::5::978300760\n", 1, {"separator": "::"}, ("1",)),
     Odd(":: nameless, alike", "mine.dat", "1::31::1::9\n2::31::5::9\n", 2, {"separator": "::"}),
@@ -87,6 +93,8 @@ ODD_FILES = [
     Odd("many more columns", "r.csv", _WIDE + ",rating\na,1" + ",x" * 500 + ",5\n", 1),
     Odd("blank lines", "r.csv", "user,item,rating\na,1,5\n\nb,1,5\n,,\n", 2),
     Odd("blanks around", "r.csv", "user, item, rating\n ann , 07, 5\n", 1, users=("ann",)),
+    Odd("decimal commas, tabs", "r.tsv", "user\titem\trating\na\t1\t4,5\nb\t1\t3\n", 2),
+    Odd("decimal comma, quoted", "r.csv", 'user,item,rating\na,1,"3,5"\n', 1),
     Odd("sep=; of Excel", "r.csv", "sep=;\r\n" + PLAIN.replace(",", ";"), 2, users=("ann", "bob")),
     Odd("a header of 200 kB", "r.csv", f"user,item,{_LONG},rating\na,1,{_X},5\n", 1),
     Odd("a list in an object", "r.json", json.dumps({"ratings": [_ROW, _OTHER]}), 2),
@@ -98,6 +106,11 @@ ODD_FILES = [
     Odd("tabs", "r.csv", PLAIN.replace(",", "\t"), "(--separator tab)"),
     Odd("bars", "r.csv", PLAIN.replace(",", "|"), "separated by '|'"),
     Odd(":: in a .txt", "r.txt", PLAIN.replace(",", "::"), "(--separator '::')"),
+    Odd("blanks between", "r.txt", PLAIN.replace(",", " "), "(--separator ' ')"),
+    Odd("blanks, told", "r.txt", PLAIN.replace(",", " "), 2, {"separator": " "}, ("ann", "bob")),
+    Odd(
+        "aligned by blanks", "r.txt", "user   item   rating\nann    7      5\n", "aligned by blanks"
+    ),
     Odd("mixed separators", "r.csv", "user,item,rating\na,1,5\nb;1;5\n", "missing at row 2"),
     Odd("Latin-1", "r.csv", "user,item,rating\nJosé,1,5\n".encode("latin-1"), "--encoding latin-1"),
     Odd("UTF-16", "r.csv", PLAIN.encode("utf-16"), "--encoding utf-16"),
@@ -121,7 +134,6 @@ ODD_FILES = [
         "write a plain number",
     ),
     Odd("thousands", "r.csv", 'user,item,rating\na,1,"1,000"\n', "write a plain number"),
-    Odd("decimal comma", "r.csv", 'user,item,rating\na,1,"3,5"\n', "write a decimal point"),
     # Mended by their owner.
     Odd("empty", "r.csv", "", "r.csv is empty"),
     Odd("header alone", "r.csv", "user,item,rating\n", "the ratings table is empty"),
@@ -132,6 +144,16 @@ ODD_FILES = [
     Odd("epsilon 0", "r.csv", "user,item,rating,epsilon\na,1,5,0\n", "--default-level"),
     Odd("epsilon < 0", "r.csv", "user,item,rating,Epsilon\na,1,5,-1\n", "got -1 at row 1"),
     Odd("pair twice", "r.csv", "user,item,rating\na,1,5\na,1,4\n", "two ratings of one pair"),
+    Odd("the header again", "r.csv", PLAIN + PLAIN, "row 3 (user 'user', item 'item'); drop it"),
+    Odd("a sum at the end", "r.csv", PLAIN + "Total,,8\n", "item id is missing at row 3"),
+    Odd("4/5", "r.csv", "user,item,rating\nann,7,4/5\n", "write a plain number"),
+    Odd("two forms of time", "r.csv", "user,item,rating,time\na,1,5,9\nb,1,5,2024-05-01\n", 2),
+    Odd(
+        "two forms of a timestamp",
+        "r.csv",
+        "user,item,rating,timestamp\na,1,5,9\nb,1,5,2024-05-01\n",
+        "write all in one form",
+    ),
     Odd("a time of any look", "r.csv", "user,item,rating,timestamp\na,1,5,soon\n", "got 'soon'"),
     Odd("rows too long", "r.csv", "user,item,rating\na,1,5,9,9\n", "row 1 has 5 fields"),
     Odd("a row too long", "r.csv", PLAIN + "cy,9,2,1\n", "row 3 has 4 fields and the header 3"),
@@ -143,6 +165,11 @@ ODD_FILES = [
     Odd("Excel's ending", "r.xlsx", b"PK\x03\x04", "save the sheet as CSV"),
     Odd("an ending of any look", "r.dump", PLAIN, "cannot tell the format from the name"),
     Odd("a web page", "r.csv", "<!DOCTYPE html><html>", "download the table itself"),
+    Odd("XML", "r.csv", '<?xml version="1.0"?>\n<ratings/>\n', "is XML: export the table as CSV"),
+    Odd("an SQL dump", "r.csv", "INSERT INTO ratings VALUES ('a',7,5);\n", "dump of a database"),
+    Odd("one's own zip", "r.zip", _zip, "unpack it, and give the path of the table"),
+    Odd("JSON by columns", "r.json", '{"user": {"0": 1}, "item": {"0": 2}}', "orient='records'"),
+    Odd("JSON without names", "r.json", '[["ann", 7, 5]]', "one list of objects"),
     Odd("Parquet, misnamed", "r.csv", _parquet(user=["a"], item=[1]), "the ending .parquet"),
     Odd("half a Parquet", "r.parquet", b"PAR1 nonsense", "that it is what its ending says"),
     Odd("nested JSON", "r.jsonl", _lines({**_ROW, "rating": {"stars": 5}}), "--columns rating=..."),
@@ -191,10 +218,11 @@ def messages(folder: Path, files: Sequence[Odd]) -> str:
 
     out = io.StringIO()
     for odd in files:
-        read: Callable[..., object] = read_items if odd in ODD_ITEM_TABLES else read_ratings
+        read: Callable[..., Sized] = read_items if odd in ODD_ITEM_TABLES else read_ratings
         path = odd.write(folder)
         try:
-            said = f"read: {read(path, **odd.how)}"
+            found = read(path, **odd.how)
+            said = f"{len(found)} {'row' if len(found) == 1 else 'rows'}"
         except DiscreetError as error:
             said = str(error).replace(f"{folder}/", "")
         for sign in "\\|*_<[`":

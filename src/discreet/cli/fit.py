@@ -141,8 +141,23 @@ def _done(release: Release, out: Path, showing: Showing) -> None:
         return
     console = show.console()
     console.print(show.certificate(release.certificate))
-    console.print(f"\n{show.contents(release)}")
+    console.print(f"\n{show.contents(release)}{_without_titles(release)}")
     console.print(f"Release saved to {out}. Next: discreet inspect {out}")
+
+
+def _without_titles(release: Release) -> str:
+    """Why lists will show ids alone, and what would bring titles; nothing, where they have some."""
+    from discreet.privacy.provenance import Catalogue
+
+    if "title" in release.items.frame.columns:
+        return ""
+    made = release.certificate.provenance
+    if made.catalogue == Catalogue.GIVEN:
+        return " No column of the item table is the title: --item-columns title=NAME."
+    words = " With a table of items, --items TABLE, lists have titles"
+    if made.sampler != "none":
+        words += ", and the promise no longer assumes that the list of rated items is public"
+    return f"{words}."
 
 
 def _publish(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +18,8 @@ from discreet.kernels.threads import blockwise, thread_count
 
 COLUMNS = ("user", "item", "rating", "epsilon", "timestamp")
 REQUIRED = COLUMNS[:3]
+DECIMAL_COMMA = r"^\s*([-+]?\d*),(\d{1,2})\s*$"
+"""A number as much of the world writes it: its whole part, and what stands behind the comma."""
 ANOTHER_SCALE = "declare another scale (scale=(lo, hi), --scale lo:hi) or mend the row"
 """What can be done about a rating that is not within the scale, where that can be chosen."""
 
@@ -139,7 +140,20 @@ def _remedy(missing: Sequence[str], names: Sequence[str]) -> str:
             "a table needs a row for each rating, not a column for each item: in pandas, "
             "frame.melt('user', var_name='item', value_name='rating').dropna() makes one"
         )
-    return f"name yours with {how_to_map(*missing)}, and check the delimiter"
+    return f"name yours with {how_to_map(*missing)}"
+
+
+def as_number(given: pl.Series | pl.Expr, dtype: pl.DataType | None = None) -> Any:
+    """A column of text with decimal points where it has decimal commas; any other as it is.
+
+    Three digits behind a comma may be thousands: they stay, and are refused. `dtype` is that of an
+    expression.
+
+    >>> as_number(pl.Series(["3,5", "4.5", "1,000"])).to_list()
+    ['3.5', '4.5', '1,000']
+    """
+    kind = given.dtype if isinstance(given, pl.Series) else dtype
+    return given.str.replace(DECIMAL_COMMA, "$1.$2") if kind == pl.String else given
 
 
 def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
@@ -151,7 +165,7 @@ def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
         try:
             if column.dtype.is_nested():
                 raise pl.exceptions.InvalidOperationError("a value for each row")
-            parsed = column.cast(pl.Float64, strict=False)
+            parsed = as_number(column).cast(pl.Float64, strict=False)
         except pl.exceptions.InvalidOperationError:
             raise DataError(
                 f"{what} must be a number: the column holds {column.dtype}; name another one with "
@@ -159,11 +173,9 @@ def numbers(column: pl.Series, what: str, where: Where) -> pl.Series:
             ) from None
         if parsed.null_count():
             row = int(parsed.is_null().arg_true()[0])
-            comma = re.fullmatch(r"[-+]?\d*,\d{1,2}", str(column[row]))  # 3,5; 1,000 is another
-            wanted = "a decimal point" if comma else "a plain number"
-            raise DataError(
-                f"{what} must be a number: got {column[row]!r} {where(row)}; write {wanted}"
-            )
+            repeated = str(column[row]).strip() == column.name  # where tables were put together
+            remedy = "drop it: it repeats the header" if repeated else "write a plain number"
+            raise DataError(f"{what} must be a number: got {column[row]!r} {where(row)}; {remedy}")
         column = parsed
     return column if column.dtype == pl.Float32 else column.cast(pl.Float64)
 
@@ -267,5 +279,5 @@ def _parsed_times(column: pl.Series, where: Where) -> pl.Series:
     row = int(unread.arg_true()[0])
     raise DataError(
         f"timestamp must be seconds or an ISO date: got {column[row]!r} {where(row)}; "
-        "convert the column, or drop it from the table"
+        "write all in one form, or drop the column from the table"
     )

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from discreet.arrays import Integers
-from discreet.data.columns import COLUMNS, choose_columns
+from discreet.data.columns import COLUMNS, as_number, choose_columns
 from discreet.data.edges import PerItem
 from discreet.data.event_rules import COLUMNS as EVENT_COLUMNS
 from discreet.data.event_rules import EventRules
@@ -118,7 +118,8 @@ def open_stream(
             count = int(table.select(pl.len()).collect(engine="streaming").item())
             if count == 0:
                 raise DataError(f"{source}: the table is empty: it needs at least one row")
-            values = [pl.col(c) for c in ("rating", "weight") if c in chosen]
+            kinds = table.collect_schema()
+            values = [as_number(pl.col(c), kinds[c]) for c in ("rating", "weight") if c in chosen]
             value = (values or [pl.lit(1.0)])[0].cast(pl.Float64, strict=False)
             by_item = table.group_by("item").agg(pl.len().alias("count"), value.sum().alias("sum"))
             per_item = PerItem.of(by_item.collect(engine="streaming"))

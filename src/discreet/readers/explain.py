@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +13,15 @@ import polars as pl
 
 from discreet.errors import DataError
 from discreet.readers.head import ending
+from discreet.readers.json_lines import ROWS
 
-_MARKS = {"::": "'::'", ";": "';'", "\t": "a tab", "|": "'|'", ",": "','"}
+_MARKS = {"::": "'::'", ";": "';'", "\t": "a tab", "|": "'|'", ",": "','", " ": "blanks"}
 """What may stand between fields, and how it is called."""
 _WHOLE = "check that it is whole"
 _REMEDIES = {
     ".jsonl": f"{_WHOLE}, one object a line",
     ".ndjson": f"{_WHOLE}, one object a line",
-    ".json": f"{_WHOLE}, one list of objects or one object a line",
+    ".json": f"{_WHOLE}, {ROWS}",
     ".parquet": f"{_WHOLE}, and that it is what its ending says",
     ".pq": f"{_WHOLE}, and that it is what its ending says",
     ".arrow": f"{_WHOLE}, and that it is what its ending says",
@@ -62,13 +64,17 @@ def delimiter_hint(names: Sequence[str], flag: str = "--separator") -> str:
 
     >>> delimiter_hint(["user;item;rating"])
     ". Its header seems to be separated by ';': say so with separator=';' (--separator ';')"
+    >>> delimiter_hint(["user item rating"])
+    ". Its header seems to be separated by blanks: say so with separator=' ' (--separator ' ')"
     >>> delimiter_hint(["user", "item;rating"])
     ''
     """
     if len(names) != 1:
         return ""
+    if re.search(r"\S {2,}\S", names[0]):
+        return ". Its columns seem to be aligned by blanks: write a comma in place of each gap"
     for separator, name in _MARKS.items():
-        if separator in names[0]:
+        if names[0].strip().count(separator) >= (2 if separator == " " else 1):
             word = "tab" if separator == "\t" else f"'{separator}'"
             return (
                 f". Its header seems to be separated by {name}: say so with "

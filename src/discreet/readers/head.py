@@ -30,6 +30,8 @@ _OTHERS = {
     b"%PDF": "a PDF: export the table as CSV",
     b"<!DOCTYPE": "a web page: download the table itself",
     b"<html": "a web page: download the table itself",
+    b"<?xml": "XML: export the table as CSV",
+    b"INSERT INTO": "a dump of a database: export the table as CSV",
 }
 """What other files begin with, and what to do about them."""
 

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import polars as pl
 
+from discreet.errors import DataError
 from discreet.readers.base import Dialect, table_format
 from discreet.readers.head import read_bytes
+
+ROWS = "one list of objects or one object a line, such as pandas' to_json(orient='records') writes"
+"""How a file of JSON must be laid out."""
 
 
 def read_json(path: Path, dialect: Dialect) -> pl.DataFrame:
@@ -22,6 +26,9 @@ def read_json(path: Path, dialect: Dialect) -> pl.DataFrame:
     except pl.exceptions.PolarsError:
         frame = pl.read_json(raw, infer_schema_length=None)  # an object over several lines
     whole = set(dialect.required) <= set(dialect.names(frame.columns).values())
+    nested = [frame.schema[name].is_nested() for name in frame.columns]
+    if frame.height == 1 and len(nested) > 1 and all(nested):  # as pandas writes it, untold
+        raise DataError(f"{path} holds an object of columns or lists: it needs {ROWS}")
     return frame if whole or frame.height > 1 else _rows_within(frame)
 
 

@@ -104,7 +104,13 @@ def _ratings(path: Path, name: str, raw: bytes) -> RatingsTable:
         return RatingsTable(_headless(raw, "\t", list(range(4))), WHOLE_STARS)
     if name == "ratings.csv":
         types = dict.fromkeys(CSV_HEADER, pl.Int64())
-        frame = rename(pl.read_csv(io.BytesIO(raw), schema_overrides=types))
+        frame = pl.read_csv(io.BytesIO(raw), schema_overrides=types)
+        if not is_movielens_header(frame.columns):  # its scale would be anybody's guess
+            unpacked = "unpack it, and " if is_archive(path) else ""
+            raise DataError(
+                f"the ratings.csv in {path} is not MovieLens': {unpacked}give the path of the table"
+            )
+        frame = rename(frame)
         return RatingsTable(frame, HALF_STARS)
     # Polars splits at one byte; "::" then leaves an empty column between every two.
     frame = _headless(raw, ":", [0, 2, 4, 6])

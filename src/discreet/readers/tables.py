@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -201,5 +202,7 @@ def _read_ratings(source: Path, dialect: Dialect) -> RatingsTable:
 def _existing(path: str | Path) -> Path:
     source = Path(path).expanduser()
     if not source.exists():
+        if re.match(r"[a-z][a-z0-9]+:/", str(source)):  # a path has lost one of its slashes
+            raise DataMissingError(f"{path} is an address: download the table, and give its path")
         raise DataMissingError(f"no file or folder {source}: check the path")
     return source

@@ -214,7 +214,7 @@ def test_a_bad_table_gets_a_clear_error(spark: Any, small: Ratings, tmp_path: Pa
             user=pl.when(pl.int_range(pl.len()) > 0).then(pl.col("user"))
         ),
         "epsilon must be finite": frame.with_columns(epsilon=pl.lit(-1.0)),
-        "epsilon must be a number": frame.with_columns(epsilon=pl.lit("0,05")),
+        "epsilon must be a number": frame.with_columns(epsilon=pl.lit("0,050")),
         "rating must be a number": frame.with_columns(rating=pl.lit(True)),
         "item ids must be": frame.with_columns(item=pl.lit(1.5)),
         "is empty": frame[:0],
@@ -247,6 +247,16 @@ def test_blanks_around_values_of_a_csv_are_none_of_theirs(spark: Any, tmp_path: 
     source = ds.read_ratings(spark, str(table))
     assert source.items.values.to_list() == dc.read_ratings(table).items.values.to_list() == ["1"]
     assert {row["user"] for row in source.frame.collect()} == {"a", "b"}
+
+
+def test_decimal_commas_are_read_as_they_are_here(spark: Any, tmp_path: Path) -> None:
+    table = tmp_path / "commas.csv"
+    table.write_text('user,item,rating,epsilon\na,1,"3,5","0,25"\nb,1,4.5,1\n')
+    source, here = ds.read_ratings(spark, str(table)), dc.read_ratings(table)
+    assert here.epsilon is not None
+    found = sorted((row["rating"], row["epsilon"]) for row in source.frame.collect())
+    assert found == list(zip(here.rating.tolist(), here.epsilon.tolist(), strict=True))
+    assert found == [(3.5, 0.25), (4.5, 1.0)]
 
 
 def test_ratings_outside_the_catalogue_are_told_to_the_owner(spark: Any, small: Ratings) -> None:

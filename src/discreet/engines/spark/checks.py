@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from discreet.data.columns import DECIMAL_COMMA
 from discreet.data.edges import PerItem
 from discreet.engines.spark.session import reported
 from discreet.errors import DataError
@@ -72,6 +73,17 @@ def id_column(frame: DataFrame, ours: str, theirs: str) -> Column:
         )
     text = isinstance(kind, types.StringType)
     return sf.col(f"`{theirs}`").cast("string" if text else "bigint")
+
+
+def number_column(frame: DataFrame, theirs: str) -> Column:
+    """A column as doubles, null where it holds no number; text may have decimal commas."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types
+
+    column = sf.col(f"`{theirs}`")
+    if isinstance(frame.schema[theirs].dataType, types.StringType):
+        column = sf.regexp_replace(column, DECIMAL_COMMA, "$1.$2")
+    return column.try_cast("double")
 
 
 def has_times(chosen: Mapping[str, str], mapped: Mapping[str, str] | None) -> bool:

@@ -14,6 +14,7 @@ from discreet.engines.spark.checks import (
     common_problems,
     has_times,
     id_column,
+    number_column,
     seconds,
 )
 from discreet.engines.spark.ratings import SparkRatings, parts_for, read_frame
@@ -91,7 +92,7 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str], rules: EventRules) -> It
     for ours, unreadable in (("weight", _NO_WEIGHT), ("epsilon", UNREADABLE)):
         if ours in chosen:
             given = sf.col(f"`{chosen[ours]}`")
-            number = given.try_cast("double")
+            number = number_column(frame, chosen[ours])
             yield (given.isNotNull() & number.isNull()).alias(unreadable)
             yield (_or_missing(number, rules.quantity) if ours == "weight" else number).alias(ours)
     if "weight" not in chosen:

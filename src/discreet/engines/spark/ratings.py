@@ -25,6 +25,7 @@ from discreet.engines.spark.checks import (
     common_problems,
     has_times,
     id_column,
+    number_column,
     seconds,
 )
 from discreet.engines.spark.part_tasks import RECORDS
@@ -214,7 +215,7 @@ def _typed(frame: DataFrame, chosen: Mapping[str, str]) -> list[Column]:
         else:
             if not isinstance(kind, types.NumericType | types.StringType):
                 raise DataError(f"{ours} must be a number: the column holds {kind.simpleString()}")
-            given, column = column, column.try_cast("double")
+            given, column = column, number_column(frame, theirs)
             if ours == "epsilon":
                 # A level may be missing; one that cannot be read must not pass for that.
                 typed.append((given.isNotNull() & column.isNull()).alias(UNREADABLE))
