@@ -144,6 +144,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(service.public.end)
     await run_in_threadpool(service.programs.stop)
     await run_in_threadpool(service.writer.close)
+    await run_in_threadpool(service.reader.close)
     service.database.close()
     logs.event("stopped")
 
