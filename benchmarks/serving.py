@@ -136,6 +136,10 @@ class Connection:
     async def open(self, comes_from: str = "127.0.0.1") -> Connection:
         place = {"local_addr": (comes_from, 0), "limit": 1 << 22}
         self.reader, self.writer = await asyncio.open_connection(*ADDRESS, **place)
+        if self.writer.get_extra_info("sockname") == ADDRESS:
+            # Where nobody listens yet, the system may give us that very port: we meet ourselves.
+            self.close()
+            raise ConnectionRefusedError
         return self
 
     async def ask(self, method: str, path: str, token: str, body: bytes = b"") -> tuple[int, bytes]:

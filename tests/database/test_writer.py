@@ -6,7 +6,7 @@ from concurrent.futures import Future
 import pytest
 import sqlalchemy as sa
 
-from discreet.database import own_ratings, people, writer
+from discreet.database import own_ratings, people, together
 from discreet.database.connection import Database
 from discreet.database.declaration import establish
 from discreet.database.own_ratings import Given, Level
@@ -94,7 +94,7 @@ def test_nobody_is_told_before_it_is_durable(writing: Database) -> None:
 def test_who_comes_when_far_too_many_wait_is_refused(
     writing: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writer, "MOST_WAITING", 3)
+    monkeypatch.setattr(together, "MOST_WAITING", 3)
     with pytest.raises(BusyError, match="try again"):
         held_back(writing, [rating("ann", 100 + k) for k in range(5)])
 

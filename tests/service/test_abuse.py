@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from opentelemetry import trace
 
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
@@ -193,6 +194,24 @@ def test_logs_hold_no_rating_token_id_or_address(small_club: Club) -> None:
     for secret in ("4.125", "0.625", "129", "secretword", "wrong-token", "u1", "testclient",
                    *small_club.tokens.values()):  # fmt: skip
         assert secret not in text.replace('"time"', ""), secret
+
+
+def test_no_request_is_traced_whatever_traces_there_are(
+    small_club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How often people do something is secret: the framework would tell a tracer of it."""
+    asked: list[str] = []
+
+    class Noting(trace.ProxyTracerProvider):
+        def get_tracer(self, name: str, *_: Any, **__: Any) -> trace.Tracer:
+            asked.append(name)
+            return trace.NoOpTracer()
+
+    monkeypatch.setattr(trace, "get_tracer_provider", Noting)
+    assert small_club("u1", "GET", "/api/me").status_code == 200
+    wrong = small_club("u1", "PUT", "/api/me/ratings", json={"item": "129", "rating": 99})
+    assert wrong.status_code == 422
+    assert asked == []
 
 
 def test_a_lost_database_is_a_health_problem_not_a_traceback(

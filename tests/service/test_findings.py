@@ -313,3 +313,14 @@ def test_a_page_of_all_that_has_left_counts_as_much_as_over_the_api(
         signed_in(club, "u2")
         statuses = [club.client.get("/privacy", headers=OUR_PAGE).status_code for _ in range(3)]
         assert statuses == [200, 200, 429]
+
+
+def test_a_release_counts_as_many_requests_unless_one_has_it(
+    sqlite: Database, small: Ratings
+) -> None:
+    with open_club(sqlite, small, Limits(address=Rate(1e-6, 25))) as club:
+        tag = club(None, "GET", "/api/releases/1/model").headers["etag"]
+        url, has = "/api/releases/1/model", {"if-none-match": tag}
+        statuses = [club(None, "GET", url, headers=has).status_code for _ in range(5)]
+        assert statuses == [304] * 5  # one each: what is left is enough for one release
+        assert [club(None, "GET", url).status_code for _ in range(2)] == [200, 429]

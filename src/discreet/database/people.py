@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection
 
 from discreet.database import glance
 from discreet.database.acts import UNNAMED
 from discreet.database.connection import Database, Lock, insert, now, one_at_a_time
 from discreet.database.declaration import ledger_key
+from discreet.database.reader import AMONG
 from discreet.database.schema import erased_people, people, tokens
 from discreet.errors import DataError
 
@@ -197,22 +199,26 @@ def renew(connection: Connection, person: str) -> str:
     return issue(connection, Role.PERSON, person)
 
 
-_HOLDER = sa.select(
-    *(tokens.c[name] for name in ("role", "person", "expires_at", "kind", "created_at", "name"))
-).where(tokens.c.digest == sa.bindparam("wanted"))
+_HELD = [tokens.c[n] for n in ("role", "person", "expires_at", "kind", "created_at", "name")]
+_HOLDER = sa.select(*_HELD).where(tokens.c.digest == sa.bindparam("wanted"))
+HOLDERS = sa.select(tokens.c.digest, *_HELD).where(
+    tokens.c.digest == sa.any_(sa.bindparam(AMONG, type_=ARRAY(tokens.c.digest.type)))
+)
+"""For a reader, who is asked for digests; `held` says who it is."""
 
 
 def bearer(connection: Connection, token: str) -> Bearer | None:
     """Who holds this token, expired or not; None if nobody does."""
-    return _bearer(connection.execute(_HOLDER, {"wanted": digest(token)}).all())
+    return held(connection.execute(_HOLDER, {"wanted": digest(token)}).all())
 
 
 def holder(database: Database, token: str) -> Bearer | None:
     """The same, at a glance: every request asks for it."""
-    return _bearer(glance.rows(database, _HOLDER, {"wanted": digest(token)}))
+    return held(glance.rows(database, _HOLDER, {"wanted": digest(token)}))
 
 
-def _bearer(found: Sequence[glance.Row]) -> Bearer | None:
+def held(found: Sequence[glance.Row]) -> Bearer | None:
+    """Who holds a token, as it was found."""
     if not found:
         return None
     [row] = found

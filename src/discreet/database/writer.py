@@ -6,8 +6,6 @@ transaction cost hardly more than one. Nobody is told that theirs is written bef
 
 from __future__ import annotations
 
-import queue
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -18,15 +16,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from discreet.database.connection import Database
-from discreet.errors import BusyError
+from discreet.database.together import Together, Waiting
 
 MOST_TOGETHER = 256
 """In one transaction: nobody waits long for the others'."""
-MOST_WAITING = 5_000
-"""Who comes when so many wait is refused: it would take seconds."""
 A = TypeVar("A")
 T = TypeVar("T")
-_Waiting = tuple[Callable[[Connection], Any], "Future[Any]"]
+Work = Callable[[Connection], Any]
 
 
 @dataclass(frozen=True)
@@ -48,22 +44,14 @@ class Writer:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._waiting: queue.Queue[_Waiting | None] = queue.Queue(MOST_WAITING)
-        self._beginning = threading.Lock()
-        self._thread: threading.Thread | None = None
+        self._together: Together[Work] = Together(self._write, MOST_TOGETHER)
 
     def submit(self, work: Callable[[Connection], T]) -> Future[T]:
         """Do this in a transaction, with others' or alone: it may be done anew if theirs fails.
 
         The future has its result once that is durable, or the error that it ended with.
         """
-        self._begin()
-        future: Future[T] = Future()
-        try:
-            self._waiting.put_nowait((work, future))
-        except queue.Full:
-            raise BusyError("too many are writing at the moment: try again in a second") from None
-        return future
+        return self._together.submit(work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Do this, and wait until it is durable."""
@@ -82,45 +70,9 @@ class Writer:
 
     def close(self) -> None:
         """Write what waits, and end."""
-        with self._beginning:
-            if self._thread is not None:
-                self._waiting.put(None)
-                self._thread.join()
-                self._thread = None
+        self._together.close()
 
-    def _begin(self) -> None:
-        if self._thread is None:
-            with self._beginning:
-                if self._thread is None:
-                    self._thread = threading.Thread(target=self._run, daemon=True)
-                    self._thread.start()
-
-    def _run(self) -> None:
-        going_on = True
-        while going_on:
-            together, going_on = self._taken()
-            # Who has given up by now is left out; from here on nobody can any more.
-            self._write([one for one in together if one[1].set_running_or_notify_cancel()])
-
-    def _taken(self) -> tuple[list[_Waiting], bool]:
-        """What waits, as much as goes together; and whether there will be more."""
-        first = self._waiting.get()
-        if first is None:
-            return [], False
-        together = [first]
-        while len(together) < MOST_TOGETHER:
-            try:
-                another = self._waiting.get_nowait()
-            except queue.Empty:
-                break
-            if another is None:
-                return together, False
-            together.append(another)
-        return together, True
-
-    def _write(self, together: list[_Waiting]) -> None:
-        if not together:
-            return
+    def _write(self, together: list[Waiting[Work]]) -> None:
         try:
             with self.database.writing() as connection:
                 results = _results(connection, [work for work, _ in together])

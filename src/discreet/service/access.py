@@ -28,6 +28,7 @@ ENDED_SESSION = "discreet.ended-session"
 
 _PEOPLE = (Role.PERSON, Role.OPERATOR)
 _A_MINUTE = 60_000
+Find = Callable[[str], Bearer | None]
 bearer_scheme = HTTPBearer(auto_error=False, description="A personal or an operator's token.")
 
 
@@ -62,13 +63,25 @@ class Authenticator:
 
         return take
 
-    def holder(self, request: Request, token: str | None, cost: float = 1.0) -> Bearer | None:
-        """Who holds the token, or the session of the browser; None if neither is given.
+    def given(self, request: Request, token: str | None) -> str | None:
+        """The token, or else the session of the browser; None if there is neither."""
+        return request.cookies.get(session_cookie(request)) if token is None else token
+
+    def holder(
+        self,
+        request: Request,
+        token: str | None,
+        cost: float = 1.0,
+        *,
+        find: Find | None = None,
+    ) -> Bearer | None:
+        """Who holds the token, or the session of the browser; None if neither is given. `find` says
+        who holds it, expired or not, where the database was asked before.
 
         A session, or a proxy's word, counts for a request that changes something, or that a script
         wants to read elsewhere, only if our own page sent it; and a session never as a token.
         """
-        given = request.cookies.get(session_cookie(request)) if token is None else token
+        given = self.given(request, token)
         person = None if token is not None or self._named is None else self._named.person(request)
         if given is None and person is None:
             self.limit(self.addresses, address(request))
@@ -79,7 +92,7 @@ class Authenticator:
             raise Problem(403, "foreign_page", "this request did not come from our own page")
         found = None
         if given is not None:
-            found = self._look_up(given, SESSION if token is None else TOKEN)
+            found = self._look_up(given, SESSION if token is None else TOKEN, find)
         if person is not None and not _operates(found):
             leave_the_loop()  # who is new is written down
             found = Bearer(Role.PERSON, self._admit(person), now() + _A_MINUTE, SESSION)
@@ -117,10 +130,10 @@ class Authenticator:
         self.limit(self.joining, found.name)  # as often as new people may come from one place
         return found
 
-    def _look_up(self, token: str, kind: str) -> Bearer | None:
+    def _look_up(self, token: str, kind: str, find: Find | None = None) -> Bearer | None:
         if len(token) > LONGEST_TOKEN:
             return None
-        found = people.holder(self.database, token)
+        found = people.holder(self.database, token) if find is None else find(token)
         return found if found is not None and found.kind == kind else None
 
     def limit(self, buckets: Buckets, who: str, cost: float = 1.0) -> None:
@@ -182,9 +195,19 @@ def authenticator_of(request: Request) -> Authenticator:
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(bearer_scheme)]
 
 
-def _require(request: Request, credentials: Credentials, role: Role, cost: float = 1.0) -> Bearer:
-    token = credentials.credentials if credentials else None
-    found = authenticator_of(request).holder(request, token, cost)
+def token_of(credentials: Credentials) -> str | None:
+    """A bearer's token, if there is one."""
+    return credentials.credentials if credentials else None
+
+
+def _require(
+    request: Request,
+    credentials: Credentials,
+    role: Role,
+    cost: float = 1.0,
+    find: Find | None = None,
+) -> Bearer:
+    found = authenticator_of(request).holder(request, token_of(credentials), cost, find=find)
     if found is None:
         raise Problem(
             401,
@@ -197,9 +220,11 @@ def _require(request: Request, credentials: Credentials, role: Role, cost: float
     return found
 
 
-def require_person(request: Request, credentials: Credentials, cost: float = 1.0) -> Bearer:
+def require_person(
+    request: Request, credentials: Credentials, cost: float = 1.0, find: Find | None = None
+) -> Bearer:
     """The person who asks."""
-    return _require(request, credentials, Role.PERSON, cost)
+    return _require(request, credentials, Role.PERSON, cost, find=find)
 
 
 def require_operator(request: Request, credentials: Credentials) -> Bearer:

@@ -38,9 +38,19 @@ from discreet.service.state import Service, service_of
 from discreet.service.uploads import keep_tidy
 
 if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig
+
     from discreet.service.openid import Provider
 
 HERE = Path(__file__).parent
+UNTOLD: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "auto_configure": False,
+}
+"""The framework would tell whoever the environment names of every request: when each person did
+what, and with which error. To ask each time whether it should takes a twentieth of a rating."""
 
 
 def create_app(
@@ -74,6 +84,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=UNTOLD,
         description="A recommender that keeps every rating as private as the person who gave it "
         "asked for. People send their personal token, the operator another: Authorization: "
         "Bearer TOKEN.",
@@ -144,6 +155,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     await run_in_threadpool(service.public.end)
     await run_in_threadpool(service.programs.stop)
     await run_in_threadpool(service.writer.close)
+    await run_in_threadpool(service.reader.close)
     service.database.close()
     logs.event("stopped")
 

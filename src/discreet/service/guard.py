@@ -14,6 +14,7 @@ from discreet.service.access import ENDED_SESSION
 from discreet.service.limits import Limits
 from discreet.service.monitoring import Metrics
 from discreet.service.problems import Problem
+from discreet.service.refusals import Refusals
 
 STATIC = "/static/"
 OWN = (
@@ -44,6 +45,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, limits: Limits, metrics: Metrics) -> None:
         self.app, self.limits, self.metrics = app, limits, metrics
+        self.refusals = Refusals()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -54,19 +56,28 @@ class Guard:
         status, bodiless = 0, scope["method"] == "HEAD"
         if bodiless:
             scope["method"] = "GET"  # the same headers, for every page and answer
+        refused: Message | None = None
+        before = self.refusals.of(scope)
 
         async def watched(message: Message) -> None:
-            nonlocal status
+            nonlocal status, refused
             if message["type"] == "http.response.start":
                 status = message["status"]
+                # Sent again it holds no longer than it did: who waits at last is answered.
+                refused = {**message} if status == 429 and before is None else None
                 more = _headers(message["headers"], scope, request)
                 message["headers"] = [*message["headers"], *more]
-            elif bodiless:
+            elif refused is not None:
+                self.refusals.hold(scope, refused, message)
+            if bodiless and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             await send(message)
 
         try:
-            await self.app(scope, self._bounded(scope, receive), watched)
+            if before is not None:
+                await before.again(scope, watched)
+            else:
+                await self.app(scope, self._bounded(scope, receive), watched)
         except Exception:
             logs.failure("unexpected", request=request)
             if status == 0:

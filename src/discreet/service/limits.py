@@ -19,8 +19,9 @@ MOST_LISTS = 100
 ROWS_A_REQUEST = 50
 """So many rows count as a request."""
 HEAVY = 10.0
-"""As many requests a heavy one counts: all of one's own rows, with what each may still tell. It
-takes five times the processor time of a list (benchmarks/service.py), and must leave time over."""
+"""As many requests a heavy one counts: all of one's own rows, with what each may still tell, or a
+whole release. It takes five times the processor time of a list (benchmarks/service.py), and must
+leave time over."""
 
 
 @dataclass(frozen=True)

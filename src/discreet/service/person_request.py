@@ -5,10 +5,9 @@ The framework would change threads for every step of a request, which costs more
 
 from __future__ import annotations
 
-from asyncio import wrap_future
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from fastapi.responses import Response
@@ -16,14 +15,23 @@ from pydantic_core import to_json
 from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
 
-from discreet.service.access import Credentials, require_person
+from discreet.database import people, tastes
+from discreet.database.tastes import Taste
+from discreet.service.access import (
+    Credentials,
+    Find,
+    authenticator_of,
+    require_person,
+    token_of,
+)
 from discreet.service.problems import still_there
 from discreet.service.state import Service, service_of
 from discreet.service.waiting import at_once
 
-T = TypeVar("T")
 Work = Callable[[Service, str], Any]
 """What is done for a person: the answer's content, or None for an answer without one."""
+Listing = Callable[[Service, Taste], Any]
+"""What is made of what somebody rated and hid, quickly."""
 Writing = Callable[[Service, str], Callable[[Connection], Any]]
 """What is to be written for a person, or a problem."""
 
@@ -40,40 +48,46 @@ class PersonRequest:
         work: Work,
         *,
         headers: dict[str, str] | None = None,
-        quick: bool = False,
         cost: float = 1.0,
     ) -> Response:
         """Do it for the person whose token this is; a problem if there is none.
 
-        SQLite answers what is `quick` sooner than a thread could be changed. It counts as `cost`
-        requests; what counts as many is done in its turn, and refused at once.
+        It counts as `cost` requests; what counts as many is done in its turn, and refused at once.
         """
         service = service_of(self.request)
         if cost > 1:
-            person = await self._soon(lambda: self._person(cost))
+            person = await self._who(cost)
             return await service.in_turn(lambda: _response(work(service, person), headers))
+        return await run_in_threadpool(lambda: _response(work(service, self._person()), headers))
 
-        def answer() -> Response:
-            return _response(work(service, self._person()), headers)
-
-        return await (self._soon(answer) if quick else run_in_threadpool(answer))
-
-    async def _soon(self, work: Callable[[], T]) -> T:
-        """In a thread only where it takes one: SQLite is asked without going anywhere."""
-        if service_of(self.request).database.sqlite:
-            return await at_once(work)
-        return await run_in_threadpool(work)
+    async def for_lists(self, work: Listing) -> Response:
+        """Make lists for the person whose token this is, without changing to a thread for it."""
+        service, person = service_of(self.request), await self._who()
+        if service.database.sqlite:  # which answers sooner than a thread could be changed
+            taste = tastes.for_lists(service.database, person)
+        else:
+            taste = tastes.taste(await service.found(tastes.FOR_LISTS, person))
+        return await at_once(lambda: _response(work(service, taste), None))
 
     async def write(self, prepare: Writing, answer: Callable[[Service, Any], Any]) -> Response:
         """Write together with others, without a thread that waits, and answer from the result."""
-        service = service_of(self.request)
-        work = await self._soon(lambda: prepare(service, self._person()))
+        service, person = service_of(self.request), await self._who()
+        work = await at_once(lambda: prepare(service, person))
         with still_there():
-            result = await wrap_future(service.writer.submit(work))
+            result = await service.arrivals.of(service.writer.submit(work))
         return _response(answer(service, result), None)
 
-    def _person(self, cost: float = 1.0) -> str:
-        person = require_person(self.request, self.credentials, cost).person
+    async def _who(self, cost: float = 1.0) -> str:
+        """The person; a server is asked together with who else asks it at the moment."""
+        service, find = service_of(self.request), None
+        token = authenticator_of(self.request).given(self.request, token_of(self.credentials))
+        if token is not None and not service.database.sqlite:
+            found = await service.found(people.HOLDERS, people.digest(token))
+            find = {token: people.held(found)}.get
+        return await at_once(lambda: self._person(cost, find))
+
+    def _person(self, cost: float = 1.0, find: Find | None = None) -> str:
+        person = require_person(self.request, self.credentials, cost, find).person
         assert person is not None
         return person
 

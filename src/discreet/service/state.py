@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from fastapi import Request
 from sqlalchemy.engine import Connection
+from sqlalchemy.sql.expression import Executable
 
 from discreet.database import erasures, own_ratings, people, tastes
 from discreet.database.connection import Database, utc_time
 from discreet.database.declaration import Declaration
+from discreet.database.glance import Row
 from discreet.database.own_ratings import OwnRating
 from discreet.database.people import Bearer, Role
+from discreet.database.reader import Reader
+from discreet.database.tastes import Taste
 from discreet.database.writer import Writer
 from discreet.errors import DataError
 from discreet.release.ranking import BEST, Ranking
@@ -31,7 +35,7 @@ from discreet.service.programs import Programs
 from discreet.service.public_cache import Model, Pick, PublicCache
 from discreet.service.sealing import Seal
 from discreet.service.search import Card
-from discreet.service.waiting import InTurn, leave_the_loop
+from discreet.service.waiting import Arrivals, InTurn, leave_the_loop
 
 if TYPE_CHECKING:
     from discreet.service.openid import Provider
@@ -56,11 +60,15 @@ class Service:
     provider: Provider | None = None
     """Where people sign in, if not by token alone."""
     giving: Giving = field(init=False)
+    reader: Reader = field(init=False)
+    arrivals: Arrivals = field(init=False)
     in_turn: InTurn = field(init=False)
     ledger_overview: LedgerOverview = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "giving", Giving(self.public, self.card))
+        object.__setattr__(self, "reader", Reader(self.database))
+        object.__setattr__(self, "arrivals", Arrivals())
         object.__setattr__(self, "in_turn", InTurn())
         object.__setattr__(self, "ledger_overview", LedgerOverview())
 
@@ -143,28 +151,25 @@ class Service:
         with self.database.reading() as connection:
             return own_ratings.of(connection, person)
 
-    def recommend(
-        self, person: str, n: int, ranking: Ranking = BEST, *, with_error: bool = False
-    ) -> tuple[Model, list[Pick]]:
-        """From a person's own ratings, as they are now, and the latest release."""
-        model = self.model()
-        return model, self.recommend_from(model, person, n, ranking, with_error=with_error)
+    async def found(self, question: Executable, key: str) -> list[Row]:
+        """What a server finds of one key, asked together with who else asks it at the moment."""
+        return await self.arrivals.of(self.reader.submit(question, key))
 
-    def recommend_from(
+    def recommend(
         self,
         model: Model,
-        person: str,
+        taste: Taste,
         n: int,
         ranking: Ranking = BEST,
         *,
         with_error: bool = False,
     ) -> list[Pick]:
-        """The same from this release: several lists that are shown together come from one."""
-        own, hidden = tastes.for_lists(self.database, person)
+        """From a person's own ratings and this release, from which all lists come that are shown
+        together."""
         gone = [item for item in self.public.catalogue.removed if item in model.rows]
         with asking():
-            ranking = ranking.leaving_out(model.release.items, [*hidden, *gone])
-            return model.recommend(own, n, ranking, with_error=with_error)
+            ranking = ranking.leaving_out(model.release.items, [*taste.hidden, *gone])
+            return model.recommend(taste.own, n, ranking, with_error=with_error)
 
     @property
     def ground(self) -> Ground:

@@ -8,8 +8,10 @@ to a thread where it turns out that it would write.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable
-from typing import TypeVar
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
@@ -41,6 +43,45 @@ async def at_once(work: Callable[[], T]) -> T:
         return work()
     except WouldWaitError:
         return await run_in_threadpool(work)
+
+
+class Arrivals:
+    """Where requests wait for what another thread does for many: all that it has done since the
+    event loop last looked arrives at once. To wake the loop for each takes both threads' time."""
+
+    def __init__(self) -> None:
+        self._done: deque[tuple[Future[Any], asyncio.Future[Any]]] = deque()
+        self._woken = False
+
+    async def of(self, future: Future[T]) -> T:
+        """What this ends with; it is cancelled where nobody waits any more."""
+        loop = asyncio.get_running_loop()
+        waiting: asyncio.Future[T] = loop.create_future()
+
+        def note(done: Future[T]) -> None:
+            self._done.append((done, waiting))
+            if not self._woken:
+                self._woken = True
+                loop.call_soon_threadsafe(self._deliver)
+
+        future.add_done_callback(note)
+        try:
+            return await waiting
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
+
+    def _deliver(self) -> None:
+        self._woken = False  # before looking: what is done from here on wakes us again
+        while self._done:
+            done, waiting = self._done.popleft()
+            if waiting.done():
+                continue  # nobody waits any more
+            error = done.exception()
+            if error is None:
+                waiting.set_result(done.result())
+            else:
+                waiting.set_exception(error)
 
 
 class InTurn:

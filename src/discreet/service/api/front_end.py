@@ -6,7 +6,6 @@ are in bodies, never in URLs.
 
 from __future__ import annotations
 
-from asyncio import wrap_future
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -17,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
 
-from discreet.database import acts, answered, own_ratings, people
+from discreet.database import acts, answered, own_ratings, people, tastes
 from discreet.database.people import Bearer
 from discreet.errors import DataError
 from discreet.service.access import Credentials, authenticator_of, require_front_end
@@ -77,11 +76,12 @@ class FrontEndRequest:
         """Write together with others, once for every key."""
         who = self.bearer.name
         request = self.request.url.path.encode() + b"\n" + sent
-        once = service_of(self.request).writer.submit(
+        service = service_of(self.request)
+        once = service.writer.submit(
             lambda connection: answered.once(connection, who, key, request, work)
         )
         try:
-            return bulk.WrittenOut(**await wrap_future(once))
+            return bulk.WrittenOut(**await service.arrivals.of(once))
         except DataError as error:
             raise Problem(422, "refused", str(error)) from None
 
@@ -193,8 +193,9 @@ async def read_lists(sender: Sender) -> bulk.ListsOut:
 def _lists(service: Service, wanted: bulk.ListsIn) -> bulk.ListsOut:
     model, lists = service.model(), []
     for person in wanted.people:
-        picks = service.recommend_from(
-            model, person, wanted.n, wanted.ranking, with_error=wanted.with_error
+        taste = tastes.for_lists(service.database, person)
+        picks = service.recommend(
+            model, taste, wanted.n, wanted.ranking, with_error=wanted.with_error
         )
         lists.append(bulk.ListOut(person=person, recommendations=listed_out(service, picks)))
     return bulk.ListsOut(release=model.entry.number, lists=lists)

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Connection
 
 from discreet.database import acts, own_ratings, people, tastes
 from discreet.database.own_ratings import OwnRating
+from discreet.database.tastes import Taste
 from discreet.privacy.lifetime import Loss
 from discreet.service import plain_language
 from discreet.service.api import shapes
@@ -114,7 +115,7 @@ async def read_recommendations(
     release. They are ranked by what one would choose and would like. The score is the predicted
     rating; of events, how likely the item is beside the first."""
     wanted = ListIn(n=n, rank_by=rank_by, diversity=diversity)
-    return await ask(_recommendations(wanted), quick=True)
+    return await ask.for_lists(_recommendations(wanted))
 
 
 @router.post(
@@ -123,13 +124,14 @@ async def read_recommendations(
 async def read_filtered_recommendations(ask: Ask, body: ListIn) -> Response:
     """The same, filtered: what one looks for is in no URL. Columns are those of the catalogue, and
     a range's ends belong to it."""
-    return await ask(_recommendations(body), quick=True)
+    return await ask.for_lists(_recommendations(body))
 
 
-def _recommendations(wanted: ListIn) -> Callable[[Service, str], shapes.RecommendationsOut]:
-    def recommendations(service: Service, person: str) -> shapes.RecommendationsOut:
-        model, picks = service.recommend(
-            person, wanted.n, wanted.ranking, with_error=wanted.with_error
+def _recommendations(wanted: ListIn) -> Callable[[Service, Taste], shapes.RecommendationsOut]:
+    def recommendations(service: Service, taste: Taste) -> shapes.RecommendationsOut:
+        model = service.model()
+        picks = service.recommend(
+            model, taste, wanted.n, wanted.ranking, with_error=wanted.with_error
         )
         listed = listed_out(service, picks)
         return shapes.RecommendationsOut(release=model.entry.number, recommendations=listed)
