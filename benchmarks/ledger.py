@@ -2,7 +2,9 @@
 
 The aim for 9 million pairs in a file: within twice the time of the fit, plus 20 s. Every number is
 measured in a process of its own. `--database URL` measures a database instead, a path or an empty
-PostgreSQL one. To compare with another version, put its src folder first on PYTHONPATH.
+PostgreSQL one: publications, what the operator's page and preview read, and with `--only migration`
+how long tables of the version before take. To compare with another version, put its src folder
+first on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -23,7 +26,8 @@ from report import keep
 
 ITEMS, EACH, LEVELS = 17_000, 60, (0.1, 0.3, 1.0)
 FACTORS, ROUNDS, PUBLICATIONS, DELTA = 8, 6, 12, 1e-8
-
+SOME = 100_000
+"""Spends that are written at once, where a ledger of the version before is made."""
 
 PAIRS: list[int] = []
 """How many this process measures."""
@@ -131,27 +135,82 @@ def database(pairs: int, url: str) -> None:
     from discreet import Ratings
 
     add_ratings(opened, declared, Ratings.from_frame(frame))
-    say("filling the database", *clock)
+    say(f"filling, {kind(opened)}", *clock)
     for number in ("first", "second"):
         clock = time.perf_counter(), time.process_time()
         publish(opened, declared)
-        say(f"{number} publication, database", *clock)
+        say(f"{number} publication, {kind(opened)}", *clock)
+
+
+def operator(pairs: int, url: str) -> None:
+    """What a preview reads of a database that was published from, and the operator's page."""
+    del pairs
+    from discreet.database import ledger
+    from discreet.database.connection import Database
+    from discreet.database.declaration import establish
+    from discreet.operate.releases import preview
+
+    opened = Database(url)
+    declared = establish(opened)
+    clock = time.perf_counter(), time.process_time()
+    with opened.reading() as connection:
+        ledger.overview(connection, declared.levels)
+    say(f"the operator's page after a release, {kind(opened)}", *clock)
+    clock = time.perf_counter(), time.process_time()
+    preview(opened, declared)
+    say(f"preview, {kind(opened)}", *clock)
+
+
+def migration(pairs: int, url: str) -> None:
+    """Bringing a ledger of the version before, with a row for every pair, to pages."""
+    import sqlalchemy as sa
+    from alembic import command
+
+    from discreet.database.connection import Database
+    from discreet.database.migrations import config, migrate
+    from discreet.privacy.hashing import HASH_BITS
+
+    opened, steps = Database(url), config()
+    rng = np.random.default_rng(1)
+    with opened.writing() as connection:
+        steps.attributes["connection"] = connection
+        command.upgrade(steps, "0005")
+        spends = sa.Table("spends", sa.MetaData(), autoload_with=connection)
+        for first in range(0, pairs, SOME):
+            some = min(SOME, pairs - first)
+            hashes = rng.integers(0, 1 << HASH_BITS, (2, some)).tolist()
+            spent = {"level": 1.0, "spent": 0.0, "delta": 0.0, "pure": 0.45, "mu2": 0.01}
+            rows = [
+                {"h1": one, "h2": other, **spent, "release": None, "revision": first}
+                for one, other in zip(*hashes, strict=True)
+            ]
+            connection.execute(sa.insert(spends), rows)
+    clock = time.perf_counter(), time.process_time()
+    migrate(opened)
+    say(f"migration of spends, {kind(opened)}", *clock)
+
+
+def kind(opened: Any) -> str:
+    """What keeps a database."""
+    return "SQLite" if opened.sqlite else "PostgreSQL"
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--pairs", type=int, default=9_000_000)
     words.add_argument("--database", help="a path, or the URL of an empty database")
-    words.add_argument("--only", choices=("fit", "file", "lookups", "database"))
+    in_files = {"fit": fit, "file": file, "lookups": lookups}
+    in_databases = {"database": database, "operator": operator, "migration": migration}
+    words.add_argument("--only", choices=(*in_files, *in_databases))
     given = words.parse_args()
     PAIRS.append(given.pairs)
-    if given.only == "database":
-        database(given.pairs, given.database)
+    if given.only in in_databases:
+        in_databases[given.only](given.pairs, given.database)
     elif given.only is not None:
-        {"fit": fit, "file": file, "lookups": lookups}[given.only](given.pairs)
+        in_files[given.only](given.pairs)
     else:
         print(f"{given.pairs:,} pairs, {FACTORS} factors, {ROUNDS} rounds")
-        for only in ("fit", "database" if given.database else "file"):
+        for only in ("fit", *(("database", "operator") if given.database else ("file",))):
             subprocess.run([sys.executable, __file__, *sys.argv[1:], "--only", only], check=True)
 
 

@@ -85,11 +85,12 @@ def serving(folder: Path, *words: str) -> Iterator[Served]:
 
 
 @contextmanager
-def doomed(work: Callable[..., None], *arguments: object) -> Iterator[None]:
+def doomed(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
     """Work that never ends, in a process that gets kill -9 where the block ends.
 
-    The block begins when the work says so, by `Connection.send`. Processes are forked from one that
-    has imported everything, so that a dozen of them cost little more than one.
+    The block begins when the work says so, by `Connection.send`, and may hear more of it. Processes
+    are forked from one that has imported everything, so that a dozen of them cost little more than
+    one.
     """
     context = get_context("forkserver")
     context.set_forkserver_preload(["tests.conftest", "discreet.publishing.publish"])
@@ -99,11 +100,19 @@ def doomed(work: Callable[..., None], *arguments: object) -> Iterator[None]:
     theirs.close()
     try:
         ours.recv()
-        yield
+        yield ours
     finally:
         process.kill()
         process.join()
         ours.close()
+
+
+def seconds_of(work: Callable[..., None], *arguments: object) -> float:
+    """How long doomed work takes here until it says something more, from a fresh start."""
+    with doomed(work, *arguments) as ready:
+        began = time.perf_counter()
+        ready.recv()
+        return time.perf_counter() - began
 
 
 Ready = Connection

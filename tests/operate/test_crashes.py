@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -26,10 +27,12 @@ from discreet.release.release import Release
 from discreet.schemes.chorus import plan
 from tests.databases import films
 from tests.operate.test_publish import spent
-from tests.processes import Ready, doomed
+from tests.processes import Ready, doomed, seconds_of
 
 WANTED: dict[str, dict[str, Any]] = {"Tally": {}, "Chorus": {"delta": 1e-6, "publications": 4}}
 BATCHES = 8
+FEW = 3
+"""Publications in the time within which a publisher is killed, whatever they take where it runs."""
 
 
 def publish_for_ever(ready: Ready, url: str, wanted: dict[str, Any]) -> None:
@@ -37,8 +40,10 @@ def publish_for_ever(ready: Ready, url: str, wanted: dict[str, Any]) -> None:
     declared = establish(database, wanted)
     publish_one = quickly(publish)
     ready.send("ready")
-    while True:
+    for number in count(1):
         publish_one(database, declared)
+        if number == FEW:
+            ready.send("a few")
 
 
 def quickly(work: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,14 +117,17 @@ def test_a_killed_publisher_leaves_all_or_nothing(
     books, batch = Books(database, declared), batch_of(small)
     url = database.url.render_as_string(hide_password=False)
     kills = int(os.environ.get("DISCREET_KILLS", "4"))
-    chance = random.Random(int(time.time()))
+    chance, few = random.Random(int(time.time())), 0.0
     for kill in range(kills):
         while len(books.came) < BATCHES * (kill + 1) / kills:
             add_ratings(database, declared, small.subset(batch == len(books.came)))
             books.came.append(books.count)
+        if not kill:
+            few = seconds_of(publish_for_ever, url, WANTED[name])
+            books.check()
         before, count = spent(database)["total"], books.count
         with doomed(publish_for_ever, url, WANTED[name]):
-            time.sleep(chance.uniform(0.0, 1.0))
+            time.sleep(chance.uniform(0.0, few))
         books.check()
         assert books.count > count or spent(database)["total"] == before
     print(f"{name}: {books.count} publications under {kills} kills")

@@ -2,7 +2,8 @@
 
 tests/privacy/test_purses.py computes losses of many thousand pairs from weights. Here nothing is
 believed of weights: everything that a publication adds noise to is heard with the pair and, under
-the same noisy numbers, without it, and the difference is what was lost.
+the same noisy numbers, without it, and the difference is what was lost. With the same noisy numbers
+the releases must be the same as well: nothing else decides what is concluded or combined.
 """
 
 import os
@@ -17,12 +18,17 @@ import pytest
 
 from discreet.audit.transcript import Draw, listening
 from discreet.data.ratings import Ratings
+from discreet.privacy.fixedpoint import ONE_VOTE
 from discreet.privacy.lifetime import Spends
 from discreet.privacy.spec import PrivacySpec
 from discreet.publishing.file_ledger import FileLedger
 from discreet.publishing.publish import publish
+from discreet.release.format import CERTIFICATE
+from discreet.release.release import Release
+from discreet.release.tallies import Tallies
+from discreet.schemes import tally, votes
 from discreet.schemes.base import Publishing
-from discreet.schemes.chorus import plan
+from discreet.schemes.chorus import budget, plan
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.schemes.tally import Tally
 from tests.conftest import random_ratings
@@ -65,6 +71,8 @@ class Lost(NamedTuple):
     mu2: float
     charged: Spends
     level: float
+    told_alike: bool
+    """Whether the same noisy numbers made the same release without the pair."""
 
 
 def random_life(seed: int) -> Life:
@@ -101,10 +109,12 @@ def _scheme(rng: np.random.Generator, divided: bool) -> Publishing:
 
 def lost_by(life: Life, folder: Path) -> list[Lost]:
     """Publish all of it with the pair, then once more without, as the same noise would have it."""
-    with_pair, charged = _published(life, folder / "with", None)
-    without, _ = _published(life, folder / "without", with_pair)
+    with_pair, charged, told = _published(life, folder / "with", None)
+    without, _, told_again = _published(life, folder / "without", with_pair)
     found = []
-    for moment, here, there, more in zip(life.moments, with_pair, without, charged, strict=True):
+    for moment, here, there, more, *releases in zip(
+        life.moments, with_pair, without, charged, told, told_again, strict=True
+    ):
         assert len(here) == len(there)
         pure = mu2 = 0.0
         for one, other in zip(here, there, strict=True):
@@ -114,37 +124,45 @@ def lost_by(life: Life, folder: Path) -> list[Lost]:
                 pure += float(np.abs(moved).sum()) / one.scale
             else:
                 mu2 += float((moved**2).sum()) / one.scale**2
-        found.append(Lost(pure, mu2, more, float(moment.levels[PAIR])))
+        found.append(Lost(pure, mu2, more, float(moment.levels[PAIR]), same_numbers(*releases)))
     return found
+
+
+def same_numbers(one: Release, other: Release) -> bool:
+    """Whether two releases say the same of all items; their certificates name their ledgers."""
+    files, others = one.files(), other.files()
+    assert files.keys() == others.keys()
+    return all(files[name] == others[name] for name in files.keys() - {CERTIFICATE})
 
 
 def _published(
     life: Life, folder: Path, replayed: list[list[Draw]] | None
-) -> tuple[list[list[Draw]], list[Spends]]:
-    """What was heard at every publication, and what it cost the pair by the ledger."""
+) -> tuple[list[list[Draw]], list[Spends], list[Release]]:
+    """What was heard at every publication, what it cost the pair, and what was released."""
     folder.mkdir()
     ledger = FileLedger(folder / "ledger.db")
     pair = life.everything.subset(np.arange(len(life.everything)) == PAIR)
-    heard, charged, before = [], [], ledger.spends(pair)
+    heard, charged, told, before = [], [], [], ledger.spends(pair)
     with rounds_that_pay(life.rounds_pay):
         for number, moment in enumerate(life.moments):
             table = moment.table(life.everything, with_pair=replayed is None)
             draws: list[Draw] = []
             with listening(draws, None if replayed is None else replayed[number]):
-                publish(moment.scheme, table, SPEC, out=folder / "release", ledger=ledger)
+                model = publish(moment.scheme, table, SPEC, out=folder / "release", ledger=ledger)
             after = ledger.spends(pair)
             charged.append(Spends(*(x - y for x, y in zip(after, before, strict=True))))
             heard.append(draws)
+            told.append(model.release)
             before = after
-    return heard, charged
+    return heard, charged, told
 
 
 @contextmanager
 def rounds_that_pay(pay: bool) -> Iterator[None]:
     """So small a table would have no rounds: its counts, and people, are asked all the same."""
 
-    def asked(budget: Any, share: float) -> bool:
-        budget.activity(share)
+    def asked(of: Any, share: float) -> bool:
+        of.activity(share)
         return True
 
     with pytest.MonkeyPatch.context() as patch:
@@ -194,6 +212,7 @@ def test_no_life_through_real_publications_costs_a_pair_more_than_its_level(
         assert excess(life, lost) <= ROUNDED, f"seed {seed}: {lost}"
         rounds += any(one.mu2 > 0 for one in lost)
         assert any(one.pure > 0 for one in lost), f"seed {seed}"
+        assert all(one.told_alike for one in lost), f"seed {seed}"
     assert rounds
     print(f"{LIVES} lives, {rounds} with rounds")
 
@@ -222,3 +241,24 @@ def test_a_ledger_that_forgets_is_found(
         if excess(life, lost_by(life, tmp_path / str(seed))) > ROUNDED:
             return
     raise AssertionError("a pair that pays again and again went unnoticed")
+
+
+def test_a_batch_that_is_added_by_exact_votes_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How much of a batch is added is told by noisy numbers alone: incremental.md#what-is-kept."""
+    exact, own = [], votes.noisy_tallies
+
+    def overheard(counted: np.ndarray, *given: Any, **more: Any) -> Tallies:
+        exact.append(int(counted.sum()) / ONE_VOTE)
+        return own(counted, *given, **more)
+
+    for place in (budget, tally):
+        monkeypatch.setattr(place, "noisy_tallies", overheard)
+    monkeypatch.setattr(votes, "share_to_add", lambda *_: 1 / (1 + exact[-1]))
+    for seed in range(10):
+        (tmp_path / str(seed)).mkdir()
+        lost = lost_by(random_life(seed), tmp_path / str(seed))
+        if not all(one.told_alike for one in lost):
+            return
+    raise AssertionError("votes without noise decided what was released, and went unnoticed")

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from discreet.release.release import Release
 from discreet.schemes.base import Publishing
 from discreet.schemes.chorus.scheme import Chorus
 from tests.conftest import random_ratings
-from tests.processes import Ready, doomed
+from tests.processes import Ready, doomed, seconds_of
 from tests.publishing.ledgers import ITEMS, TALLY, put
 
 
@@ -79,11 +80,17 @@ SCHEMES: dict[str, Publishing] = {
 }
 
 
+FEW = 3
+"""Publications in the time within which a process is killed, whatever they take where it runs."""
+
+
 def publish_for_ever(ready: Ready, folder: Path, name: str) -> None:
     schedule, ledger = batches(), FileLedger(folder / "ledger.db")
     ready.send("ready")
-    while True:
+    for number in count(1):
         put_next(ledger, folder / "release", schedule, name)
+        if number == FEW:
+            ready.send("a few")
 
 
 def batches() -> list[Ratings]:
@@ -120,14 +127,13 @@ def test_killed_at_random_moments_the_ledger_never_shows_less_than_was_used(
     """DISCREET_KILLS sets how often a publishing process is killed (12 by default)."""
     rng = np.random.default_rng(int(time.time()))
     schedule = batches()
+    few = seconds_of(publish_for_ever, tmp_path, name)
     everybody, levels = schedule[-1], PrivacySpec.column().levels(schedule[-1])
     for _ in range(int(os.environ.get("DISCREET_KILLS", "12"))):
         with doomed(publish_for_ever, tmp_path, name):
-            time.sleep(rng.uniform(0.0, 0.8))
+            time.sleep(rng.uniform(0.0, few))
         ledger = FileLedger(tmp_path / "ledger.db", create=False)
         entries = ledger.releases()
-        if not (tmp_path / "release").exists():
-            continue
         release = Release.load(tmp_path / "release")  # whole, or this raises
         [used] = [e.number for e in entries if e.digest == release.certificate.digest]
         # Whatever the visible release has used is in the ledger, and no more than there is.

@@ -167,5 +167,6 @@ def _draw(table: pl.DataFrame, path: Path, name: str) -> None:
         for (n,), rows in table.group_by(["declared"], maintain_order=True):
             axes.plot(rows["publication"], rows[measure], marker="o", label=f"n = {n}")
         axes.set(xlabel="publication", ylabel=_WORDS[measure][0], title=f"played on {name}")
+        axes.xaxis.get_major_locator().set_params(integer=True)  # there is no publication 1.5
         axes.grid(alpha=0.3)
         axes.legend(frameon=False, title="publications declared")

@@ -30,7 +30,8 @@ class Tallies:
     against: NDArray[np.int64]
     in_favour: NDArray[np.int64]
     noise_variance: NDArray[np.float64]
-    """Of either tally, in votes squared: public, it follows from t and the number of batches."""
+    """Of either tally, in votes squared: public, it follows from t and from how much of every batch
+    was added, which was told by released numbers."""
     shared_noise: bool = False
     """Whether counts were public, so that both tallies carry the same noise, with opposite sign."""
     events: bool = False

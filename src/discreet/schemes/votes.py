@@ -191,10 +191,11 @@ def share_to_add(
     """How much of a batch to add to counts of so many publications; each with its noise's variance.
 
     With true counts r C beside C, and noise of variance v beside V, (1 + s r)^2/(V + s^2 v) is
-    largest at s = r V/v; not more than all of it. Of noisy counts b and S, r is b.S/(S.S - sum V)
-    with the variance e, and with a mean of 1/k among k publications before anything is seen: about
-    the larger root of r^2 = (r - k e) r + e. So every small batch may be noise by itself, and all
-    of them together not; and one in which nothing is new counts less and less.
+    largest at s = r V/v; not more than all of it. Of noisy counts b and S, r seems to be
+    a = b.S/(S.S - sum V) with the variance e, and has a mean of 1/k among k publications before
+    anything is seen: about the larger root of r^2 = (a - k e) r + e. So every small batch may be
+    noise by itself, and all of them together not; and one in which nothing is new counts less and
+    less.
     """
     (b, v), (S, V) = batch, earlier
     whole = float(S @ S - V.sum())
