@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 import sqlalchemy as sa
 
 from discreet.database import frequencies
@@ -43,3 +44,16 @@ def test_who_come_first_at_the_same_moment_share_one_bucket(database: Database) 
     assert not early
     assert first == 6.0
     assert round(second, 3) == 4.0
+
+
+def test_time_that_has_filled_a_bucket_does_not_fill_it_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has waited for others, or whose clock is late, comes with a time that is over."""
+    establish(database)
+    found = []
+    for at in (10_000, 5_000, 10_000):
+        monkeypatch.setattr(frequencies, "now", lambda at=at: at)
+        with database.writing() as connection:
+            found.append(frequencies.take(connection, "person:ann", 1.0, BURST, BURST))
+    assert found == [BURST, 0.0, 0.0]

@@ -16,14 +16,15 @@ FORGOTTEN_MS = 600_000
 
 def take(connection: Connection, who: str, per_second: float, burst: float, wanted: float) -> float:
     """Take up to `wanted` of somebody's bucket; what there was."""
-    c, at = frequencies.c, now()
+    c, begun = frequencies.c, now()
     name = hidden(ledger_key(connection), f"frequency:{who}")
     # Who come first at the same moment must not all find a full bucket: one makes it for all.
-    full = insert(connection, frequencies).values(who=name, left=burst, at=at)
+    full = insert(connection, frequencies).values(who=name, left=burst, at=begun)
     connection.execute(full.on_conflict_do_nothing())
     row = connection.execute(sa.select(c.left, c.at).where(c.who == name).with_for_update())
-    left, since = row.one_or_none() or (burst, at)
-    left = min(burst, left + max(at - since, 0) / 1000 * per_second)
+    left, since = row.one_or_none() or (burst, begun)
+    at = max(now(), since)  # after waiting for others: what has been filled is not filled again
+    left = min(burst, left + (at - since) / 1000 * per_second)
     got = min(left, wanted)
     connection.execute(sa.delete(frequencies).where(c.at < at - FORGOTTEN_MS))
     kept = {"left": left - got, "at": at}
