@@ -221,7 +221,7 @@ def test_the_operator_previews_and_publishes(browser: Any, club: Any) -> None:
     assert "Would count" in browser.find_element("tag name", "main").text
     assert len(browser.find_elements("css selector", "svg.chart")) == 4
     browser.find_element("css selector", "form[action='/operator/publish'] button").click()
-    wait(browser, "return document.body.textContent.includes('Release 2 is out')")
+    wait(browser, "return document.body.textContent.includes('Release 2 came out')")
     rows = browser.find_elements("css selector", "[aria-label=Releases] tbody tr")
     assert [row.text.split()[0] for row in rows] == ["2", "1"]
     done = browser.find_element("css selector", "[aria-label='What operators did']").text
