@@ -49,6 +49,9 @@ def run_all(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
     The caller works too: waking a thread takes longer than a short call, which the caller may have
     finished by then.
     """
+    count = min(threads, len(calls), _most_threads)
+    if count <= 1:
+        return [call() for call in calls]
     results: dict[int, T] = {}
     waiting = deque(enumerate(calls))
 
@@ -60,7 +63,6 @@ def run_all(calls: Sequence[Callable[[], T]], threads: int) -> list[T]:
                 return
             results[place] = call()
 
-    count = min(threads, len(calls), _most_threads)
     helpers = [_pool(threads).submit(work) for _ in range(count - 1)]
     try:
         work()
