@@ -117,13 +117,16 @@ def draw(results: dict[str, list[tuple[int, float]]], path: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) > 3:
-        if sys.argv[1] == "write":
-            write(int(sys.argv[2]), Path(sys.argv[3]))
-        else:
-            measure(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
-        return
-    counts = [10**6 * int(m) for m in sys.argv[1:] or ("1", "10", "100")]
+    match sys.argv[1:]:
+        case ["write", count, path]:
+            write(int(count), Path(path))
+        case [work, count, folder] if work in WORK:
+            measure(work, int(count), Path(folder))
+        case millions:
+            compare([10**6 * int(m) for m in millions or ("1", "10", "100")])
+
+
+def compare(counts: list[int]) -> None:
     results: dict[str, list[tuple[int, float]]] = {}
     cells: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
