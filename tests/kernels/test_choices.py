@@ -93,14 +93,13 @@ def test_two_products_equal_their_twin(data: Ratings, d: int, dtype: Any) -> Non
 def test_draws_of_families_equal_their_twin_to_the_bit() -> None:
     """Families of no, one and several items, and people of a block that begins in the middle."""
     ptr, members = np.array([0, 2, 2, 3, 6]), np.array([5, 7, 1, 0, 2, 8], np.int32)
-    lo, families = 40, len(ptr) - 1
-    keys = np.array([40 * families, 40 * families + 3, 41 * families + 1, 42 * families + 2])
-    draws = np.array([0.5, 1.25, 9.0, 0.125], np.float32)
+    bounds, families = np.array([4, 6, 7, 8]), np.array([9, 9, 9, 9, 0, 3, 1, 2], np.int32)
+    draws = np.array([7, 7, 7, 7, 0.5, 1.25, 9.0, 0.125], np.float32)
     begun = np.random.default_rng(3).normal(size=(3, 10)).astype(np.float32)
     weights = np.array([1, 0.5, 1, 1, 1, 1, 1, 0.25, 0, 1], np.float32)  # sums are exact
     fast, slow = begun.copy(), begun.copy()
-    choices.add_draws(lo, keys, draws, ptr, members, weights, fast)
-    reference_choices.add_draws(lo, keys, draws, ptr, members, weights, slow)
+    choices.add_draws(bounds, families, draws, ptr, members, weights, fast)
+    reference_choices.add_draws(bounds, families, draws, ptr, members, weights, slow)
     assert (fast == slow).all()
     assert (fast[1] == begun[1]).all()  # a family of nobody
     assert fast[0, 5] == begun[0, 5] + np.float32(0.5)

@@ -11,7 +11,6 @@ from numba.core.errors import TypingError
 from discreet.data.ratings import Ratings
 from discreet.kernels import (
     effects,
-    families,
     gradients,
     least_squares,
     leverage,
@@ -92,29 +91,6 @@ def test_leverages_equal_their_twin(data: Ratings, d: int, dtype: Any, threads: 
     reference.leverages(0, len(asked), order.ptr, order.cols, V, 0.5, 0.01, pairs, wanted, slow)
     tolerance = 2e-2 if dtype is np.float32 else 1e-9
     np.testing.assert_allclose(fast, slow, rtol=tolerance, atol=tolerance)
-
-
-@THREADS
-@pytest.mark.parametrize("size", [6, 600], ids=["found by a pass over all", "moved into order"])
-def test_family_effects_equal_their_twin(data: Ratings, size: int, threads: int) -> None:
-    order, r = sides(data, np.float64)[0]
-    rng = np.random.default_rng(3)
-    codes = rng.integers(-1, size, len(data.items)).astype(np.int32)
-    found = []
-    for kernel in (families.family_effects, reference.family_effects):
-        residual, people = r.copy(), len(data.users)
-        of, number = np.full(len(r), -7, np.int32), np.full(len(r), -7)
-        effect, count = np.full(len(r), -7.0), np.zeros(people, dtype=np.int64)
-        run_ranges(
-            kernel, row_ranges(order.ptr, threads), threads,
-            order.ptr, order.cols, codes, size, 1.5, residual, count, of, number, effect,
-        )  # fmt: skip
-        places = np.concatenate(
-            [np.arange(a, a + n) for a, n in zip(order.ptr[:-1], count, strict=True)]
-        )
-        found.append((count, of[places], number[places], effect[places], residual))
-    for fast, slow in zip(*found, strict=True):
-        np.testing.assert_allclose(fast, slow, rtol=1e-12)
 
 
 ITEMS, GROUPS, BINS = 44, 6, 30

@@ -21,7 +21,7 @@ def item_scores(items: int = 7, d: int = 3, seed: int = 0) -> ItemScores:
 
 
 def bare(coefficients: Any) -> People:
-    return People(coefficients, (), ())
+    return People(coefficients)
 
 
 def owned(ptr: Any, items: Any) -> Own:

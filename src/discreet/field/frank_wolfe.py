@@ -55,7 +55,7 @@ class MovedModel(FactorModel):
     def people(self) -> People:
         """Secret, each from their own ratings and what was released."""
         assert self.moved is not None
-        return People(self.moved, (), ())
+        return People(self.moved)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -77,13 +77,12 @@ def two_products(rows, h, a, linear, out):  # type: ignore[no-untyped-def]
 
 
 @vector_kernel()
-def add_draws(lo, keys, draws, ptr, members, weights, scores):  # type: ignore[no-untyped-def]
-    """scores[p - lo, j] += draws[k] weights[j] for items j of family f, keys[k] = p families + f.
+def add_draws(bounds, families, draws, ptr, members, weights, scores):  # type: ignore[no-untyped-def]
+    """scores[p, j] += draws[k] weights[j] for all items j of the families k of person p.
 
-    The items of family f are members[ptr[f]:ptr[f+1]].
+    Theirs are families[bounds[p]:bounds[p+1]], the items of family f members[ptr[f]:ptr[f+1]].
     """
-    families = len(ptr) - 1
-    for k in range(len(keys)):
-        row, family = scores[keys[k] // families - lo], keys[k] % families
-        for m in range(ptr[family], ptr[family + 1]):
-            row[members[m]] += draws[k] * weights[members[m]]
+    for p in range(len(bounds) - 1):
+        for k in range(bounds[p], bounds[p + 1]):
+            for m in range(ptr[families[k]], ptr[families[k] + 1]):
+                scores[p, members[m]] += draws[k] * weights[members[m]]

@@ -55,3 +55,22 @@ def family_effects(lo, hi, ptr, items, codes, size, shrink, residual, found, fam
         for at in range(first, last):
             place[family[at]] = -1
         found[p] = last - first
+
+
+@vector_kernel()
+def add_family_values(lo, hi, rows, cols, codes, ptr, families, values, sums):  # type: ignore[no-untyped-def]
+    """sums[k] += the value of person rows[k] for the family of item cols[k], if they have one.
+
+    Person p's families stand at ptr[p]:ptr[p+1], in ascending order, beside their values. -1 is
+    nobody: it would be from ptr[-1] to ptr[0], which holds nothing.
+    """
+    for k in range(lo, hi):
+        code, first, last = codes[cols[k]], ptr[rows[k]], ptr[rows[k] + 1]
+        while first < last:
+            middle = (first + last) // 2
+            if families[middle] < code:
+                first = middle + 1
+            else:
+                last = middle
+        if first < ptr[rows[k] + 1] and families[first] == code:
+            sums[k] += values[first]

@@ -168,35 +168,6 @@ def leverages(
         out[mine] = np.einsum("kd,kd->k", z, np.linalg.solve(A, z.T).T)
 
 
-def family_effects(
-    lo: int,
-    hi: int,
-    ptr: Array,
-    items: Array,
-    codes: Array,
-    size: int,
-    shrink: float,
-    residual: Array,
-    found: Array,
-    family: Array,
-    count: Array,
-    effect: Array,
-) -> None:
-    """effect = (sum of a person's residuals in a family) / (their number + shrink)."""
-    for p in range(lo, hi):
-        mine = np.arange(ptr[p], ptr[p + 1])
-        mine = mine[codes[items[mine]] >= 0]
-        of = codes[items[mine]]
-        counts = np.bincount(of, minlength=size)
-        known = np.flatnonzero(counts)
-        found[p] = len(known)
-        out = slice(ptr[p], ptr[p] + len(known))
-        family[out], count[out] = known, counts[known]
-        effects = np.bincount(of, weights=residual[mine], minlength=size) / (counts + shrink)
-        effect[out] = effects[known]
-        residual[mine] -= effects[of]
-
-
 def solve_huber(
     lo: int,
     hi: int,

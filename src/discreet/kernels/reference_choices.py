@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from discreet.arrays import Array
@@ -48,11 +50,16 @@ def two_products(rows: Array, h: Array, a: Array, linear: Array, out: Array) -> 
 
 
 def add_draws(
-    lo: int, keys: Array, draws: Array, ptr: Array, members: Array, weights: Array, scores: Array
+    bounds: Array,
+    families: Array,
+    draws: Array,
+    ptr: Array,
+    members: Array,
+    weights: Array,
+    scores: Array,
 ) -> None:
-    """scores[p - lo, j] += draws[k] weights[j] of family f, keys[k] = p families + f."""
-    families = len(ptr) - 1
-    for key, draw in zip(keys, draws, strict=True):
-        person, family = divmod(int(key), families)
-        items = members[ptr[family] : ptr[family + 1]]
-        scores[person - lo, items] += draw * weights[items]
+    """scores[p, j] += draws[k] weights[j] for all items j of the families k of person p."""
+    for p, (first, last) in enumerate(pairwise(bounds)):
+        for family, draw in zip(families[first:last], draws[first:last], strict=True):
+            items = members[ptr[family] : ptr[family + 1]]
+            scores[p, items] += draw * weights[items]

@@ -25,7 +25,7 @@ from discreet.release.scoring import (
     ItemScores,
     Own,
     People,
-    family_values,
+    add_to_families,
     score_own,
 )
 from discreet.release.tallies import Tallies
@@ -83,14 +83,13 @@ def standard_errors(
     """
     item_scores, people = folded.item_scores, folded.people
     noise = np.append(_own_noise(folded, scale), _typical_noise(scale))
-    left = np.ones(len(who))
-    for codes, keys, counts in zip(
-        item_scores.families, people.family_keys, people.family_counts, strict=True
-    ):
-        rated = family_values(codes, keys, counts, who, what)
+    left, workers = np.ones(len(who)), thread_count(threads)
+    for codes, families in zip(item_scores.families, people.families, strict=True):
+        rated = np.zeros(len(who))
+        add_to_families(rated, codes, families, families.counts, who, what, workers)
         # Of the variance, 1 part in 1 + 1.5 is the family's own: the fold-in takes it to be so.
         left *= 1 - rated / (rated + FAMILY_SHRINK) / (1 + FAMILY_SHRINK)
-    spread = left + _leverages(folded, who, what, thread_count(threads))
+    spread = left + _leverages(folded, who, what, workers)
     variance = noise[who] * spread + folded.doubts[what]
     # Ratings cannot differ by more, whatever the columns of a table without votes may say.
     return np.asarray(np.minimum(np.sqrt(variance), scale.span / 2))

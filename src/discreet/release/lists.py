@@ -96,11 +96,9 @@ def likeliest(
     def rank(lo: int, hi: int) -> None:
         linear, scores = _readings(model, people, lo, hi)
         choice_scores(items, model.scale, popularity, people.share[lo:hi], linear, scores)
-        for family, (keys, draws) in zip(families, drawn, strict=True):
-            size = len(family.ptr) - 1
-            mine = slice(*np.searchsorted(keys, [lo * size, hi * size]))
+        for family, (bounds, codes, draws) in zip(families, drawn, strict=True):
             members = family.ptr, family.members, model.unfamiliar
-            add_draws(lo, keys[mine], draws[mine], *members, scores)
+            add_draws(bounds[lo : hi + 1], codes, draws, *members, scores)
         pick = _sorted_best if most > _SORTED else best_items
         pick(items, scores, rated[lo : hi + 1], own.items, found[lo:hi], chances[lo:hi])
 
@@ -175,12 +173,12 @@ def _readings(model: ChoiceModel, people: Choosers, lo: int, hi: int) -> tuple[A
     return linear, loglinear
 
 
-def _drawn(family: Family, own: Own, workers: int) -> tuple[Array, Array]:
-    """Of every family that somebody chose from: its key, and how much that draws them to it."""
+def _drawn(family: Family, own: Own, workers: int) -> tuple[Array, Array, Array]:
+    """The families that people chose from, and how much that draws them to each."""
     nothing = np.zeros(len(own.items))
-    keys, _, counts = fold_in_families(family.codes, own, nothing, workers)
-    sizes = np.diff(family.ptr)[keys % (len(family.ptr) - 1)]
-    return keys, np.log1p(FAMILY_DRAW * counts / sizes).astype(np.float32)
+    bounds, codes, _, counts = fold_in_families(family.codes, own, nothing, workers)
+    sizes = np.diff(family.ptr)[codes]
+    return bounds, codes, np.log1p(FAMILY_DRAW * counts / sizes).astype(np.float32)
 
 
 def _sorted_best(

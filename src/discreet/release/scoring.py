@@ -6,6 +6,7 @@ factors of a release. Nobody else's ratings are needed, so serving reveals nothi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -13,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import Array
-from discreet.kernels.families import family_effects
+from discreet.arrays import Array, Floats
+from discreet.kernels.families import add_family_values, family_effects
 from discreet.kernels.least_squares import gram, solve_rows
 from discreet.kernels.lists import add_family_scores, best_items, dot_pairs, score_people
 from discreet.kernels.sorting import read_only
@@ -80,15 +81,23 @@ class Own(NamedTuple):
     """When each was given, on any clock, where that is known."""
 
 
+class RatedFamilies(NamedTuple):
+    """The families of one grouping in which people rated: person p's stand at ptr[p]:ptr[p+1]."""
+
+    ptr: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    """Of everybody's families, in ascending order."""
+    effects: Floats
+    counts: Floats
+    """How many items of the family the person rated."""
+
+
 class People(NamedTuple):
     """What fold-in found about people from their own ratings; secret, never part of a release."""
 
     coefficients: Array
-    family_keys: tuple[Array, ...]
-    """For every grouping, person * (number of families) + family, in ascending order."""
-    family_effects: tuple[Array, ...]
-    family_counts: tuple[Array, ...] = ()
-    """How many items of the family the person rated."""
+    families: tuple[RatedFamilies, ...] = ()
+    """For every grouping of the items."""
     own: OwnMeans | None = None
     """Their own means, where those are mixed in."""
 
@@ -136,33 +145,31 @@ def fold_in(item_scores: ItemScores, own: Own, how: FoldIn, threads: int | None 
     )
     coefficients = differences + item_scores.prior
     if not item_scores.families and item_scores.level is None:
-        return People(coefficients, (), ())
+        return People(coefficients)
     residual = (ratings - score_own(item_scores, coefficients, own, workers)).astype(np.float64)
     own_means = None
     if item_scores.level is not None:
         tastes = differences[:, 1:]  # all but the level
         penalty = how.ridge * np.einsum("ij,ij->i", tastes, tastes)
         own_means = judge_own_means(ptr, ratings, residual, penalty, item_scores.level, how.ridge)
-    found = [fold_in_families(codes, own, residual, workers) for codes in item_scores.families]
-    keys, effects, counts = (tuple(family[k] for family in found) for k in range(3))
-    return People(coefficients, keys, effects, counts, own_means)
+    families = [fold_in_families(codes, own, residual, workers) for codes in item_scores.families]
+    return People(coefficients, tuple(families), own_means)
 
 
 def fold_in_families(
     codes: NDArray[np.int32], own: Own, residual: NDArray[np.float64], workers: int
-) -> tuple[Array, Array, Array]:
-    """People's families in a grouping: keys, effects, which leave the residuals, and counts."""
+) -> RatedFamilies:
+    """People's families in a grouping; their effects leave the residuals."""
     ptr, items = own[:2]
     found = np.zeros(len(ptr) - 1, dtype=np.int64)
-    family, count = np.empty(len(items), np.int32), np.empty(len(items), np.int64)
-    effect = np.empty(len(items))
-    size = family_count(codes)
-    rated = (read_only(ptr), read_only(items), read_only(codes), size)
+    family = np.empty(len(items), np.int32)
+    count, effect = np.empty(len(items)), np.empty(len(items))
+    rated = (read_only(ptr), read_only(items), read_only(codes), family_count(codes))
     out = (residual, found, family, count, effect)
     run_ranges(family_effects, row_ranges(ptr, workers), workers, *rated, FAMILY_SHRINK, *out)
-    who = np.repeat(np.arange(len(found)), found)
-    place = np.arange(len(who)) + np.repeat(ptr[:-1] - np.cumsum(found) + found, found)
-    return who * size + family[place], effect[place], count[place]
+    ends = np.concatenate([[0], np.cumsum(found)])
+    place = np.arange(ends[-1]) + np.repeat(ptr[:-1] - ends[:-1], found)
+    return RatedFamilies(ends, family[place], effect[place], count[place])
 
 
 def score_own(
@@ -181,22 +188,24 @@ def score_pairs(
     workers = thread_count(threads)
     scores = item_scores.base[what].astype(np.float64)
     scores += _dots(people.coefficients, item_scores.factors, who, what, workers)
-    for codes, keys, effects in zip(
-        item_scores.families, people.family_keys, people.family_effects, strict=True
-    ):
-        scores += family_values(codes, keys, effects, who, what)
+    for codes, rated in zip(item_scores.families, people.families, strict=True):
+        add_to_families(scores, codes, rated, rated.effects, who, what, workers)
     return scores if people.own is None else people.own.mixed(who, scores)
 
 
-def family_values(
-    codes: NDArray[np.int32], keys: Array, values: Array, who: Array, what: Array
-) -> Array:
-    """A person's value for the family of each item; zero where the person rated none of it."""
-    if len(keys) == 0:
-        return np.zeros(len(who))
-    wanted = who.astype(np.int64) * family_count(codes) + codes[what]
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where((codes[what] >= 0) & (keys[place] == wanted), values[place], 0.0)
+def add_to_families(
+    sums: Floats,
+    codes: NDArray[np.int32],
+    rated: RatedFamilies,
+    values: Floats,
+    who: Array,
+    what: Array,
+    workers: int,
+) -> None:
+    """Add a person's value for the family of each item: nothing where they rated none of it."""
+    known = [read_only(part) for part in (codes, rated.ptr, rated.codes, values)]
+    ranges = even_ranges(len(who), workers)
+    run_ranges(add_family_values, ranges, workers, *_pairs(who, what), *known, sums)
 
 
 def top_n(
@@ -271,13 +280,11 @@ def _score_few(item_scores: ItemScores, people: People, lo: int, hi: int, sure: 
 
 def _add_families(item_scores: ItemScores, people: People, lo: int, hi: int, scores: Array) -> None:
     """Add the effects of families to the scores of the people lo..hi."""
-    for codes, keys, effects in zip(
-        item_scores.families, people.family_keys, people.family_effects, strict=True
-    ):
-        size = family_count(codes)
-        first, last = np.searchsorted(keys, [lo * size, hi * size])
-        table = np.zeros((hi - lo, size), dtype=scores.dtype)
-        table[keys[first:last] // size - lo, keys[first:last] % size] = effects[first:last]
+    for codes, rated in zip(item_scores.families, people.families, strict=True):
+        mine = slice(rated.ptr[lo], rated.ptr[hi])
+        table = np.zeros((hi - lo, family_count(codes)), dtype=scores.dtype)
+        row = np.repeat(np.arange(hi - lo), np.diff(rated.ptr[lo : hi + 1]))
+        table[row, rated.codes[mine]] = rated.effects[mine]
         add_family_scores(table, codes, scores)
 
 
@@ -287,11 +294,14 @@ def whole_tiles(count: int) -> int:
 
 
 def _dots(U: Array, V: Array, who: Array, what: Array, workers: int) -> Array:
-    # One type for each, however pairs were made: every other would be compiled as well.
-    pairs = (read_only(np.ascontiguousarray(rows, dtype=np.int32)) for rows in (who, what))
     out = np.empty(len(who), dtype=V.dtype)
-    run_ranges(dot_pairs, even_ranges(len(who), workers), workers, *pairs, U, V, out)
+    run_ranges(dot_pairs, even_ranges(len(who), workers), workers, *_pairs(who, what), U, V, out)
     return out
+
+
+def _pairs(who: Array, what: Array) -> Iterator[Array]:
+    """One type for each, however pairs were made: every other would be compiled as well."""
+    return (read_only(np.ascontiguousarray(rows, dtype=np.int32)) for rows in (who, what))
 
 
 def family_count(codes: NDArray[np.int32]) -> int:

@@ -134,7 +134,7 @@ class FactorModel:
             predicted = np.where(item >= 0, predicted, self.release.mean)
         else:
             item_means, overall, known_user, known_item = self._training_means
-            everybody = People(self.trained, (), ())
+            everybody = People(self.trained)
             item_scores = self.release.item_scores._replace(families=())
             predicted = score_pairs(item_scores, everybody, user, item, self.compute.threads)
             predicted = np.where((user >= 0) & known_user[user], predicted, item_means[item])
