@@ -133,6 +133,15 @@ def test_a_plan_is_played_on_the_club_and_advises_a_number(tmp_path: Path) -> No
     assert figure.read_text().lstrip().startswith("<?xml")
 
 
+def test_a_plan_tries_another_share_for_tallies() -> None:
+    words = ("--declare", "2", "--times", "1", "--first", "5000")
+    usual, more = (ok("plan", *words, *given) for given in ((), ("--pure-share", "0.8")))
+    assert "Declare --publications 2 --pure-share 0.8:" in more.replace("\n", " ")
+    rows = [[line for line in told.splitlines() if "5,000" in line] for told in (usual, more)]
+    assert len(rows[0]) == len(rows[1]) == 1
+    assert rows[0] != rows[1]
+
+
 def test_a_plan_of_events_says_that_it_goes_by_lists() -> None:
     shown = ok("plan", "--events", *PLAN)
     assert "NDCG@10 of lists to expect" in shown
@@ -157,6 +166,7 @@ def test_a_plan_looks_at_secret_ratings_only_if_it_is_told_to(table: Path) -> No
         (("--declare", "0"), "publications must be"),
         (("--first", "999999"), "the table has"),
         (("--privacy", "uniform:-1"), "-1"),
+        (("--pure-share", "1"), "pure_share must be from 0.01 to 0.99"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(words: tuple[str, ...], told: str) -> None:

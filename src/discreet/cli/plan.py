@@ -38,6 +38,13 @@ def plan(
     declare: Annotated[
         str, typer.Option(metavar="N,N,...", help="Numbers of publications to compare.")
     ] = "1,4,12",
+    pure_share: Annotated[
+        float | None,
+        typer.Option(
+            help="The share of every epsilon that would pay for tallies, the rest for rounds "
+            "(0.45, or with one publication everything undivided)."
+        ),
+    ] = None,
     times: Annotated[int, typer.Option(help="How many publications to look at.")] = 12,
     first: Annotated[
         int | None, typer.Option(help="Ratings at the first one (default: as many as arrive).")
@@ -76,6 +83,7 @@ def plan(
     Examples:
       discreet plan
       discreet plan --privacy uniform:0.5 --declare 1,6,24 --figure plan.svg
+      discreet plan --declare 12 --pure-share 0.6
       discreet plan --events --privacy uniform:1
       discreet plan ml-1m --first 500000 --arriving 20000 --out plan.csv
       discreet plan mine.parquet --on-secret-ratings
@@ -100,7 +108,8 @@ def plan(
     source = find_source(
         data, item_table.items, reading.value, item_reading=item_table.value(reading)
     )
-    scheme = Chorus(items=source.load_items(), delta=delta, purpose=purpose)
+    items = source.load_items()
+    scheme = Chorus(items=items, delta=delta, purpose=purpose, pure_share=pure_share)
     schedule = Schedule(publications=times, first=first, arriving=arriving)
     with show.progress_bar(showing.silent) as progress:
         table = plan_publications(
@@ -120,7 +129,8 @@ def plan(
     if showing.as_json:
         typer.echo(table.write_json())
     if not showing.silent:
-        _print(table, source.name, advised(table))
+        share = "" if pure_share is None else f" --pure-share {pure_share:g}"
+        _print(table, source.name, f"{advised(table)}{share}")
     if not known:
         show.console(error=True).print(show.SECRET_RESULTS, style="yellow")
 
@@ -141,7 +151,7 @@ def _numbers(text: str) -> list[int]:
         ) from None
 
 
-def _print(table: pl.DataFrame, name: str, best: int) -> None:
+def _print(table: pl.DataFrame, name: str, best: str) -> None:
     numbers = table["declared"].unique(maintain_order=True).to_list()
     measure = table.columns[-1]
     told, records, least = _WORDS[measure]
