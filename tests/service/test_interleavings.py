@@ -22,7 +22,10 @@ from discreet.database.declaration import catalogue_version
 from discreet.database.people import Role
 from discreet.errors import DataError
 from discreet.operate.imports import add_items, add_ratings
-from tests.service.clubs import OUR_PAGE, Club
+from discreet.service.pages import undoing
+from discreet.service.pages.tapping import Action, Tap
+from discreet.service.problems import Problem
+from tests.service.clubs import OUR_PAGE, Club, open_club
 
 WAITING = sa.text(
     "SELECT count(*) FROM pg_stat_activity "
@@ -106,6 +109,64 @@ def test_a_rating_given_beside_its_deletion_is_a_new_one(club: Club) -> None:
     )
     # Deleted, then given: at the default level. In the other order nothing would be left.
     assert stored(club) == (4.0, service.declared.usual_level)
+
+
+def test_another_level_beside_a_deletion_brings_nothing_back(club: Club) -> None:
+    rated(club, 1.0)
+    changed = interleave(
+        club.database,
+        lambda connection: own_ratings.remove(connection, "u1", "129"),
+        lambda: tapped(club, "level", epsilon=0.1),
+    )
+    assert isinstance(changed, Problem)
+    assert changed.status_code == 404
+    with club.database.reading() as connection:
+        assert own_ratings.one(connection, "u1", "129") is None
+
+
+def test_another_level_beside_a_change_keeps_what_was_changed(club: Club) -> None:
+    rated(club, 1.0)
+    interleave(
+        club.database,
+        lambda connection: own_ratings.put(connection, "u1", "129", 5.0, 1.0),
+        lambda: tapped(club, "level", epsilon=0.1),
+    )
+    assert stored(club) == (5.0, 0.1)
+
+
+def test_an_undo_beside_a_lower_level_does_not_raise_it(club: Club) -> None:
+    service = club.app.state.service
+    rated(club, 1.0)
+    undo = tapped(club, "save", rating=4.0)
+    ended = interleave(
+        club.database,
+        lambda connection: own_ratings.change_level(connection, "u1", "129", 0.1),
+        lambda: undoing.undo(service, "u1", undo),
+    )
+    assert isinstance(ended, Problem)
+    assert ended.status_code == 409
+    assert stored(club) == (4.0, 0.1)
+
+
+def test_an_undo_knows_what_was_changed_beside_the_tap(club: Club) -> None:
+    """What a tap found is read where it writes: not the level of a moment before."""
+    service = club.app.state.service
+    rated(club, 1.0)
+    undo = interleave(
+        club.database,
+        lambda connection: own_ratings.put(connection, "u1", "129", 3.0, 0.1),
+        lambda: tapped(club, "save", rating=4.0),
+    )
+    undoing.undo(service, "u1", undo)
+    assert stored(club) == (3.0, 0.1)
+
+
+def tapped(club: Club, action: Action, **given: float) -> str:
+    """A tap of the member's, and what undoes it."""
+    service = club.app.state.service
+    fields = {"rating": None, "weight": None, "epsilon": None} | given
+    change = Tap(action, **fields).write(service, "u1", "129")
+    return undoing.remember(service, "u1", "129", change, "Saved").sealed
 
 
 def valid(club: Club, *tokens: str) -> list[bool]:
@@ -205,3 +266,20 @@ def test_two_item_tables_at_once_both_count(club: Club) -> None:
     rows = {row["item"]: row for row in found.frame.iter_rows(named=True)}
     assert (rows["100"]["director"], rows["100"]["country"]) == ("X", "A")
     assert (rows["n1"]["director"], rows["n1"]["country"]) == ("Y", "B")
+
+
+def test_an_event_beside_a_deletion_counts_alone(database: Database, small: Ratings) -> None:
+    rules = {"quantity": "linear:10", "repeats": "sum"}
+    with open_club(database, small, events=True, levels=(0.1, 1.0), **rules) as players:
+        service = players.app.state.service
+        add = service.giving.to_add_event("u1", "129", 2.0, 0.1)
+        with database.writing() as connection:
+            once = add(connection)
+            twice = add(connection)
+        assert twice.rating > once.rating
+        again = interleave(
+            database,
+            lambda connection: own_ratings.remove(connection, "u1", "129"),
+            lambda: service.writer.write(add),
+        )
+        assert again.rating == once.rating

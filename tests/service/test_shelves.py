@@ -225,3 +225,38 @@ def test_for_you_holds_more_of_what_people_like_than_popularity_does() -> None:
         assert not listed & rated
         more.append(len(likes & listed) - len(likes & set(best)))
     assert np.mean(more) > 4 * np.std(more) / np.sqrt(len(more))
+
+
+def test_an_old_undo_leaves_what_was_changed_or_deleted_since(small_club: Club) -> None:
+    service = small_club.app.state.service
+    signed_in(small_club, "u1")
+
+    def tap(**form: str) -> dict[str, str]:
+        form = {"item": "129", "place": "home", **form}
+        answer = small_club.client.post("/rate", data=form, headers=OUR_PAGE)
+        return {"sealed": answer.headers["location"].split("undo=")[1]}
+
+    def undo(form: dict[str, str]) -> int:
+        return small_club.client.post("/undo", data=form, headers=OUR_PAGE).status_code
+
+    def mine() -> list[tuple[float, float]]:
+        return [(own.rating, own.epsilon) for own in service.own("u1") if own.item == "129"]
+
+    tap(rating="5", epsilon="1")
+    first = tap(rating="4")
+    second = tap(action="level", epsilon="0.1")
+    assert undo(first) == 409
+    assert mine() == [(4.0, 0.1)]
+    assert undo(second) == 303
+    assert mine() == [(4.0, 1.0)]
+    assert undo(second) == 409  # once
+    third = tap(action="delete")
+    assert undo(first) == 409
+    assert mine() == []
+    assert undo(third) == 303
+    assert mine() == [(4.0, 1.0)]
+    assert undo(third) == 409
+    fourth = tap(rating="2")
+    tap(action="delete")
+    assert undo(fourth) == 409
+    assert mine() == []

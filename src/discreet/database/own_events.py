@@ -31,7 +31,7 @@ def put(
     """
     # What is added to must not change meanwhile: a person's events come one after another.
     connection.execute(_OWNER, {"who": person})
-    before = own_ratings.one(connection, person, item)
+    before = own_ratings.one(connection, person, item, held=True)
     value = rules.value(weight, None if before is None else before.rating)
     level = Level.KEPT if epsilon is None else Level.LOWER
     return own_ratings.put(

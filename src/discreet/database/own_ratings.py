@@ -53,6 +53,7 @@ _GIVEN: dict[str, sa.BindParameter[Any]] = {
     name: sa.bindparam(name) for name in ("person", *OwnRating._fields)
 }
 _ONE = _OF_ONE.where(ratings.c.item == sa.bindparam("what"))
+_ONE_HELD = _ONE.with_for_update()
 
 
 class Level(Enum):
@@ -123,10 +124,46 @@ def put(
     return OwnRating._make(row)
 
 
-def remove(connection: Connection, person: str, item: str) -> bool:
-    """Take a rating back; False if there was none. An import will not bring it back."""
+def change_level(
+    connection: Connection, person: str, item: str, epsilon: float
+) -> OwnRating | None:
+    """Give a rating another level, and leave it as it is by now; None if there is none."""
+    same = ratings.c.epsilon == epsilon
+    fresh = {"changed_at": now(), "revision": _revision()}
+    changed = {name: sa.case((same, ratings.c[name]), else_=new) for name, new in fresh.items()}
+    statement = sa.update(ratings).where(_is(person, item)).values(epsilon=epsilon, **changed)
+    row = connection.execute(statement.returning(*_COLUMNS)).one_or_none()
+    return None if row is None else OwnRating._make(row)
+
+
+def restore(connection: Connection, person: str, before: OwnRating, revision: int | None) -> bool:
+    """Make a rating again what it was before this revision, or before it was deleted.
+
+    False if it is another one by now: what changed since stays.
+    """
+    value = {"rating": before.rating, "epsilon": before.epsilon}
+    value |= {"changed_at": now(), "revision": _revision()}
+    if revision is None:
+        row = value | {"person": person, "item": before.item}
+        again = insert(connection, ratings).values(row).on_conflict_do_nothing()
+        return bool(connection.execute(again).rowcount)
+    mine = _is(person, before.item) & (ratings.c.revision == revision)
+    return bool(connection.execute(sa.update(ratings).where(mine).values(value)).rowcount)
+
+
+def _is(person: str, item: str) -> sa.ColumnElement[bool]:
+    return (ratings.c.person == person) & (ratings.c.item == item)
+
+
+def remove(connection: Connection, person: str, item: str, revision: int | None = None) -> bool:
+    """Take a rating back; False if there was none, or not with this revision.
+
+    An import will not bring it back.
+    """
     one_at_a_time(connection, Lock.RETURNING, shared=True)
-    where = (ratings.c.person == person) & (ratings.c.item == item)
+    where = _is(person, item)
+    if revision is not None:
+        where &= ratings.c.revision == revision
     if not connection.execute(sa.delete(ratings).where(where)).rowcount:
         return False
     h1, h2 = (int(column[0]) for column in hashes_of_one(connection, person, [item]))
@@ -156,9 +193,10 @@ def of(connection: Connection, person: str) -> list[OwnRating]:
     return sorted(found, key=lambda own: (-own.changed_at, own.item))
 
 
-def one(connection: Connection, person: str, item: str) -> OwnRating | None:
-    """One rating of one person."""
-    row = connection.execute(_ONE, {"who": person, "what": item}).one_or_none()
+def one(connection: Connection, person: str, item: str, *, held: bool = False) -> OwnRating | None:
+    """One rating of one person; held, nobody else changes it before this is committed."""
+    query = _ONE_HELD if held else _ONE
+    row = connection.execute(query, {"who": person, "what": item}).one_or_none()
     return None if row is None else OwnRating._make(row)
 
 

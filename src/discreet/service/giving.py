@@ -61,18 +61,22 @@ class Giving:
         if self.declared.events:
             self.card(item)
             raise Problem(409, "events", "this service holds events, not ratings: send an event")
-        return self.to_set(person, item, rating, epsilon)
-
-    def to_set(
-        self, person: str, item: str, value: float, epsilon: float | None
-    ) -> Alike[Asked, OwnRating]:
-        """What makes a record this one, of a rating or of events: a change, or one undone."""
         self.card(item)
         low, high = self.declared.scale
-        if not low <= value <= high:
+        if not low <= rating <= high:
             raise Problem(422, "outside_scale", f"a rating is from {low:g} to {high:g}")
-        self._check_level(epsilon)
-        return Alike(self._give, Asked(person, item, value, epsilon))
+        self.check_level(epsilon)
+        return Alike(self._give, Asked(person, item, rating, epsilon))
+
+    def to_change_level(
+        self, person: str, item: str, epsilon: float | None
+    ) -> Callable[[Connection], OwnRating | None]:
+        """What gives a record another level, for the writer; a problem if it may not have it."""
+        self.card(item)
+        if epsilon is None:
+            raise Problem(422, "no_level", "choose a level first")
+        self.check_level(epsilon)
+        return lambda connection: own_ratings.change_level(connection, person, item, epsilon)
 
     def to_rate_and_tell(
         self, person: str, item: str, rating: float, epsilon: float | None
@@ -86,7 +90,7 @@ class Giving:
         """What adds an event, for the writer; a problem if it may not be added."""
         self.card(item)
         rules = self.rules
-        self._check_level(epsilon)
+        self.check_level(epsilon)
         try:
             rules.value(weight)
         except DataError as error:
@@ -126,7 +130,8 @@ class Giving:
         pairs = [(one.person, own) for one, own in zip(asked, given, strict=True)]
         return self.told(connection, pairs)
 
-    def _check_level(self, epsilon: float | None) -> None:
+    def check_level(self, epsilon: float | None) -> None:
+        """A problem where nobody may give this level; None is one's usual one."""
         least, most = self.declared.smallest_counted, self.declared.levels[-1]
         if epsilon is not None and not least <= epsilon <= most:
             raise Problem(

@@ -11,15 +11,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from discreet.database import own_ratings
 from discreet.service.pages import undoing
 from discreet.service.pages.item import panel_values
 from discreet.service.pages.member import Member
 from discreet.service.pages.rendering import render
-from discreet.service.pages.tapping import Tap, put
+from discreet.service.pages.tapping import Action, Tap
 from discreet.service.pages.undoing import Undo
 from discreet.service.pages.visitors import SignedIn, Visitor
-from discreet.service.problems import Problem
 from discreet.service.search import Card
 from discreet.service.state import Service, service_of
 from discreet.service.words import words_of
@@ -40,7 +38,7 @@ def rate(
     rating: Annotated[float | None, Form(allow_inf_nan=False)] = None,
     weight: Annotated[float | None, Form(ge=0, allow_inf_nan=False)] = None,
     epsilon: Annotated[float | None, Form(allow_inf_nan=False)] = None,
-    action: Annotated[str, Form(max_length=10)] = "save",
+    action: Annotated[Action, Form()] = "save",
     place: PlaceField = "item",
 ) -> Response:
     """Give, change or take back a rating or a choice, or give it another level."""
@@ -50,22 +48,14 @@ def rate(
         service.take_back(person, item)  # it has no page any more: there is nowhere else to go
         return RedirectResponse("/privacy", 303)
     card = service.card(item)
-    with service.database.reading() as connection:
-        before = own_ratings.one(connection, person, item)
-    if action == "delete":
-        service.take_back(person, item)
+    change = Tap(action, rating, weight, epsilon).write(service, person, item)
+    if change.after is None:
         said = f"Your {words.one} of {card.title} is deleted."
     else:
-        if action == "level":
-            if before is None:
-                raise Problem(404, "not_rated", f"you have not {words.done} this")
-            now = put(service, person, item, before.rating, epsilon)
-        else:
-            now = Tap(rating, weight, epsilon).save(service, person, item)
-        level = Member.of(service, person).level_name(now.epsilon).lower()
-        value = "" if service.declared.events else f", {now.rating:g}"
+        level = Member.of(service, person).level_name(change.after.epsilon).lower()
+        value = "" if service.declared.events else f", {change.after.rating:g}"
         said = f"Saved: {card.title}{value}, {level}."
-    undo = undoing.remember(service, person, item, before, said)
+    undo = undoing.remember(service, person, item, change, said)
     return _answer(request, visitor, person, card, place, undo)
 
 
