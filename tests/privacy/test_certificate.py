@@ -13,6 +13,7 @@ from discreet.privacy.certificate import Certificate
 from discreet.privacy.history import History, Restore
 from discreet.privacy.promise import INCREMENTAL, promise
 from discreet.privacy.provenance import (
+    OPENSSL_ENTROPY,
     SEEDED,
     SYSTEM_ENTROPY,
     Catalogue,
@@ -48,7 +49,9 @@ def history(**facts: Any) -> Provenance:
         (replace(TALLY, catalogue=Catalogue.RATED, neighbours=Neighbours.REPLACE), Status.PROVEN,
          "no catalogue was given"),
         (replace(TALLY, pairs=Pairs.DECLARED), Status.CONDITIONAL, "its keeper declared so"),
-        (replace(TALLY, coins=True), Status.PROVEN, "as good as independent"),
+        (TALLY, Status.PROVEN, "system's random generator is as good as independent fair"),
+        (replace(TALLY, entropy=OPENSSL_ENTROPY), Status.PROVEN, "and of OpenSSL, which OpenDP"),
+        (replace(TALLY, coins=True), Status.PROVEN, "as good as independent ones"),
         (replace(TALLY, vouched=("sales",)), Status.PROVEN, "somebody vouched for that"),
         (replace(TALLY, suspects=("sales",)), Status.CONDITIONAL, "nobody was asked"),
         (replace(TALLY, recorded=False), Status.PROVEN, "was made without the ratings"),
@@ -101,6 +104,7 @@ def test_the_weakest_of_several_facts_decides() -> None:
     "weaker",
     [
         {"entropy": SEEDED},
+        {"entropy": OPENSSL_ENTROPY},
         {"catalogue": Catalogue.RATED},
         {"pairs": Pairs.DECLARED},
         {"coins": True},

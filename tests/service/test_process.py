@@ -159,7 +159,9 @@ def test_the_demo_is_ready_at_one_command(tmp_path: Path) -> None:
         httpx.post(f"{served.address}/api/catalogue/search", json=wanted)
         assert served.stop() == 0
     log = served.log.read_text()
-    assert "/api/catalogue/search" in log
+    assert "/api/recommendations" not in log
+    assert "/api/catalogue/search" not in log
+    assert "/api/operator/ledger" in log
     assert "film-0001" not in log
     assert "secret word" not in log
 

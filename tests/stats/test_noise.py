@@ -6,6 +6,7 @@ from scipy import stats
 
 from discreet.errors import ParameterError
 from discreet.privacy.noise import SEEDED, SYSTEM_ENTROPY, Randomness
+from discreet.privacy.provenance import OPENSSL_ENTROPY
 from tests.stats.scales import sample_size, scale_is
 
 SOURCES = pytest.mark.parametrize("seed", [12345, None], ids=["seeded", "system"])
@@ -53,7 +54,8 @@ def test_a_seed_repeats_and_its_absence_does_not() -> None:
 
 def test_entropy_is_named_as_the_certificate_will_say_it() -> None:
     assert Randomness(None).entropy == SYSTEM_ENTROPY
-    assert Randomness(0).entropy == SEEDED
+    assert Randomness(0).entropy == Randomness(0, sampler="opendp").entropy == SEEDED
+    assert Randomness(None, sampler="opendp").entropy == OPENSSL_ENTROPY
     assert Randomness(None).key("x") != Randomness(None).key("x")
     assert Randomness(3).key("x") == Randomness(3).key("x") != Randomness(3).key("y")
     with pytest.raises(ParameterError, match="seed must be a whole number >= 0"):

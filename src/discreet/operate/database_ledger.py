@@ -46,7 +46,8 @@ class DatabaseLedger:
         self._require_same(len(data), len(batch.costs.level), len(snapshot.revisions))
         history = snapshot.state.history
         named = Named.by(Release.from_files(content).certificate)
-        # To the second, it would tell how long training took, and so how many rated.
+        # To the second, it would tell for ever how long training took, and so how many rated. (Who
+        # watches while it happens sees that anyway: docs/threat-model.md.)
         published_at = now() // _MINUTE * _MINUTE
         entry = ledger.ReleaseEntry(history.release, *named, snapshot.at, published_at)
         charges = ledger.Charges(snapshot.hashes, batch.costs, snapshot.revisions)

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from discreet.privacy.promise import INCREMENTAL, Promise, promise
 from discreet.privacy.provenance import (
+    GENERATORS,
     SEEDED,
     SYSTEM_ENTROPY,
     Neighbours,
@@ -64,7 +65,7 @@ class Certificate:
 
         Whoever knows the seed can remove that noise.
         """
-        return self.provenance.entropy != SYSTEM_ENTROPY
+        return self.provenance.entropy not in GENERATORS
 
     @cached_property
     def without_seed(self) -> Status:

@@ -16,7 +16,7 @@ from discreet.errors import MissingExtraError, ParameterError, require_choice, r
 from discreet.kernels.threads import WORTH_THREADS, even_ranges, run_ranges, thread_count
 from discreet.privacy.attempts import add_exactly
 from discreet.privacy.hashing import derive_key
-from discreet.privacy.provenance import SEEDED, SYSTEM_ENTROPY
+from discreet.privacy.provenance import OPENSSL_ENTROPY, SEEDED, SYSTEM_ENTROPY
 from discreet.privacy.strips import Law, strips_of
 
 SAMPLERS = {"exact": "exact (Discreet)", "opendp": "exact (OpenDP)"}
@@ -49,7 +49,9 @@ class Randomness:
     @property
     def entropy(self) -> str:
         """Where the noise comes from, as the certificate says it."""
-        return SYSTEM_ENTROPY if self.seed is None else SEEDED
+        if self.seed is not None:
+            return SEEDED
+        return OPENSSL_ENTROPY if self.sampler == "opendp" else SYSTEM_ENTROPY
 
     @cached_property
     def training(self) -> np.random.Generator:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from discreet.privacy import history as ledgers
 from discreet.privacy.provenance import (
-    SYSTEM_ENTROPY,
+    GENERATORS,
     Catalogue,
     Neighbours,
     Pairs,
@@ -41,7 +41,8 @@ class _Finding(NamedTuple):
 
 def promise(made: Provenance) -> Promise:
     """Status, statement and assumptions, from what happened and from nothing else."""
-    assumed = [*_about_tables(made), *_about_ledger(made), *_about_records(made)]
+    assumed = [*_about_tables(made), *_about_ledger(made)]
+    assumed += [*_about_randomness(made), *_about_records(made)]
     refuted = [*_about_limits(made)]
     found = [finding.leaves for finding in (*assumed, *refuted)]
     status = weakest(made.theorem.backing, *found)
@@ -61,7 +62,7 @@ def _stated(theorem: Theorem, refuted: list[str]) -> str:
 
 def _about_limits(made: Provenance) -> Iterator[_Finding]:
     """What leaves nothing of a promise."""
-    if made.entropy != SYSTEM_ENTROPY:
+    if made.entropy not in GENERATORS:
         yield _Finding(_SEEDED, Status.UNPROVEN)
     limit, served = made.proven_up_to, made.served
     if limit is not None and (served is None or served > limit):
@@ -112,11 +113,16 @@ def _about_tables(made: Provenance) -> Iterator[_Finding]:
     yield _Finding("Only the release leaves: user factors, traces and evaluation results do not.")
 
 
-def _about_records(made: Provenance) -> Iterator[_Finding]:
+def _about_randomness(made: Provenance) -> Iterator[_Finding]:
+    if made.sampler != "none" and made.entropy in GENERATORS:
+        yield _Finding(GENERATORS[made.entropy])
     if made.coins:
         yield _Finding(
             "Coins from SHA-256 with a secret 256-bit key are as good as independent ones."
         )
+
+
+def _about_records(made: Provenance) -> Iterator[_Finding]:
     if made.pairs == Pairs.DECLARED:
         yield _Finding(
             "No pair of user and item occurs twice in the table: its keeper declared so.",

@@ -10,7 +10,14 @@ from discreet.privacy.history import History
 from discreet.privacy.theorems import Theorem
 
 SYSTEM_ENTROPY = "operating system"
+OPENSSL_ENTROPY = "OpenSSL's generator, seeded by the operating system"
 SEEDED = "seeded: protects nobody"
+GENERATORS = {
+    SYSTEM_ENTROPY: "The operating system's random generator is as good as independent fair bits.",
+    OPENSSL_ENTROPY: "The random generators of the operating system and of OpenSSL, which OpenDP "
+    "draws from, are as good as independent fair bits.",
+}
+"""Where real noise comes from, and what is assumed of it."""
 _BEFORE = "; in earlier releases: "
 
 
@@ -107,12 +114,13 @@ class Provenance:
 
     def after(self, before: Provenance) -> Provenance:
         """Of a release that adds to an earlier one: what weakens either promise weakens both."""
-        real = self.entropy == before.entropy == SYSTEM_ENTROPY
+        generators = {self.entropy, before.entropy}
+        real = max(generators, key=list(GENERATORS).index) if generators <= {*GENERATORS} else None
         rated = Catalogue.RATED in (self.catalogue, before.catalogue)
         declared = Pairs.DECLARED in (self.pairs, before.pairs)
         return replace(
             self,
-            entropy=SYSTEM_ENTROPY if real else SEEDED,
+            entropy=real or SEEDED,
             catalogue=Catalogue.RATED if rated else self.catalogue,
             pairs=Pairs.DECLARED if declared else self.pairs,
             coins=self.coins or before.coins,

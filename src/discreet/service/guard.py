@@ -20,6 +20,7 @@ STATIC = "/static/"
 OWN = (
     "/api/me", "/api/service", "/api/people", "/home", "/browse", "/mine", "/item", "/covers",
     "/rate", "/hide", "/undo", "/level", "/privacy", "/token", "/erase", "/join",
+    "/signin", "/signout", "/api/catalogue/search",
 )  # fmt: skip
 """What people do about themselves: how often is a secret number, and stays out of the log."""
 UPLOAD = "discreet.upload"

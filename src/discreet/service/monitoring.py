@@ -1,6 +1,7 @@
-"""Metrics for Prometheus: how the service does, nothing of what people do.
+"""Metrics for Prometheus: how the service does, and how busy it is.
 
-Requests are counted together, not by route: how often somebody rates would be a secret number.
+Requests are counted together, not by route: how often people rate is told from how often they look
+by nobody who has the operator's figures alone.
 """
 
 from __future__ import annotations
