@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.data.ratings import Ratings
-from discreet.database import own_ratings
+from discreet.database import own_ratings, publications
 from discreet.database.connection import Database
 from discreet.operate import releases as operate
 from discreet.operate.copies import charge_in_full
@@ -20,7 +20,7 @@ from discreet.privacy.lifetime import Loss, together
 from discreet.schemes.chorus.scheme import Chorus
 from discreet.service import disclosure
 from discreet.service.disclosure import Entered, Record, State
-from discreet.service.plain_language import surest
+from discreet.service.plain_language import MAKING, surest
 from tests.databases import filled, films
 from tests.service.clubs import OUR_PAGE, Club, open_club
 from tests.service.test_access import signed_in
@@ -313,3 +313,55 @@ def test_deltas_of_several_ratings_come_to_more_than_their_sum() -> None:
 def test_thousands_of_ratings_together_are_just_not_private() -> None:
     many = together([Loss(1.0, 1e-9)] * 2000)
     assert (many.epsilon, many.delta, surest(many)) == (2000, 1.0, 1.0)
+
+
+def test_while_a_release_is_made_nobody_is_told_that_a_change_still_counts(
+    club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lowered or deleted after ratings were read, before the release is there: it counts them as
+    they were, and until it does every answer says so."""
+    declared = club.app.state.service.declared
+    put(club, rating=5, epsilon=1.0)
+    said: list[str] = []
+
+    def read_and_go_on(*given: Any) -> Any:
+        snapshot = read_snapshot(*given)
+        body = {"item": ITEM, "epsilon": 0.1, "rating": 5}
+        lowered = club("u1", "PUT", "/api/me/ratings", json=body).json()["disclosure"]
+        said.extend([lowered["explained"], lowered["choices"][0]["explained"], card(club)])
+        assert club("u1", "POST", "/api/me/ratings/delete", json={"item": ITEM}).status_code == 204
+        said.extend([card(club), page(club, "/privacy")])
+        return snapshot
+
+    assert MAKING not in card(club)
+    with monkeypatch.context() as patched:
+        patched.setattr(operate, "read_snapshot", read_and_go_on)
+        publish(club.database, declared)
+    assert len(said) == 5
+    assert all(MAKING in text for text in said)
+    assert not any("nothing will while you" in text for text in said)
+    assert "Nothing leaves while" not in said[3]
+    club.app.state.service.public.look_now()
+    [spent] = [one for one in club("u1", "GET", "/api/me/disclosures").json()["ratings"]
+               if one["item"] == ITEM]  # fmt: skip
+    assert (spent["state"], spent["spent"]["epsilon"]) == ("deleted", 1.0)
+    assert MAKING not in spent["explained"] + card(club)
+
+
+def test_a_publication_that_fails_is_no_longer_being_made(
+    club: Club, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        with club.database.reading() as connection:
+            assert publications.is_being_made(connection)
+        raise MemoryError("in the middle of a publication")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(operate, "read_snapshot", fail)
+        with publications.making(club.database), pytest.raises(MemoryError):
+            publish(club.database, club.app.state.service.declared)
+        with club.database.reading() as connection:  # the other one, which has made none yet
+            assert publications.is_being_made(connection)
+    publish_again(club)
+    with club.database.reading() as connection:
+        assert not publications.is_being_made(connection)

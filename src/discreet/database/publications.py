@@ -6,7 +6,9 @@ does not renew it, and another may publish once it has run out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,6 +21,7 @@ from discreet.database.schema import settings
 
 LEASE_MS = 30_000
 _NAME = "publication"
+_MAKING = "being made"
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,61 @@ def end(database: Database, holder: str, **found: Any) -> None:
             _store(connection, replace(stored, ended_at=now(), **found))
 
 
+@contextmanager
+def making(database: Database) -> Iterator[None]:
+    """While a release is made, by whatever program: said before any rating is read.
+
+    A release that is there says by itself that it is no longer being made.
+    """
+    me = secrets.token_hex(8)
+
+    def change(*, begins: bool) -> None:
+        with database.writing() as connection:
+            one_at_a_time(connection, Lock.PUBLICATION)
+            others = [other for other in _makers(connection) if other != me]
+            after, by = ledger.latest(connection), [*others, me] if begins else others
+            _set(connection, _MAKING, {"after": after, "by": by})
+
+    change(begins=True)
+    try:
+        yield
+    except BaseException:
+        with suppress(sa.exc.SQLAlchemyError):  # what went wrong may be the database
+            change(begins=False)
+        raise
+
+
+def is_being_made(connection: Connection) -> bool:
+    """Whether a release may be in the making, which has read ratings as they were when it began.
+
+    Also where its publisher was killed, until the next release is there.
+    """
+    return bool(_makers(connection))
+
+
+def _makers(connection: Connection) -> list[str]:
+    """Who makes the release after the latest: who began before that one can make none."""
+    found = _get(connection, _MAKING)
+    if found is None or found["after"] != ledger.latest(connection):
+        return []
+    return list(found["by"])
+
+
 def _stored(connection: Connection) -> Publication:
-    value = connection.scalar(sa.select(settings.c.value).where(settings.c.name == _NAME))
+    value = _get(connection, _NAME)
     return Publication() if value is None else Publication(**value)
 
 
 def _store(connection: Connection, publication: Publication) -> None:
-    value = asdict(publication)
-    statement = insert(connection, settings).values(name=_NAME, value=value)
+    _set(connection, _NAME, asdict(publication))
+
+
+def _get(connection: Connection, name: str) -> dict[str, Any] | None:
+    return connection.scalar(sa.select(settings.c.value).where(settings.c.name == name))
+
+
+def _set(connection: Connection, name: str, value: dict[str, Any]) -> None:
+    statement = insert(connection, settings).values(name=name, value=value)
     connection.execute(
         statement.on_conflict_do_update(index_elements=["name"], set_={"value": value})
     )

@@ -6,7 +6,7 @@ import math
 from typing import Any, cast
 
 from discreet.data.items import Items
-from discreet.database import erasures
+from discreet.database import erasures, publications
 from discreet.database.connection import Database
 from discreet.database.declaration import Declaration
 from discreet.database.generation import DatabaseKeeper
@@ -61,9 +61,10 @@ def publish(
     progress("read", 0, 1)
     DatabaseKeeper(database).check()
     erasures.erase_again(database)
-    snapshot = read_snapshot(database, declared)
-    progress("read", 1, 1)
-    into, spec = DatabaseLedger(database, snapshot), offered(declared)
-    scheme = declared_scheme(declared, snapshot.items, noise=noise)
-    _, entry = publish_into(into, scheme, snapshot.ratings, spec, seed=seed, progress=progress)
+    with publications.making(database):
+        snapshot = read_snapshot(database, declared)
+        progress("read", 1, 1)
+        into, spec = DatabaseLedger(database, snapshot), offered(declared)
+        scheme = declared_scheme(declared, snapshot.items, noise=noise)
+        _, entry = publish_into(into, scheme, snapshot.ratings, spec, seed=seed, progress=progress)
     return entry, snapshot

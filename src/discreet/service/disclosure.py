@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from sqlalchemy.engine import Connection
 
-from discreet.database import generation, ledger, own_ratings
+from discreet.database import generation, ledger, own_ratings, publications
 from discreet.database.declaration import Declaration
 from discreet.database.hashes import hashes_of_few, hashes_of_one
 from discreet.database.ledger import Spend
@@ -78,6 +78,8 @@ class Disclosure:
     """At its level now; None where there is no rating."""
     choices: tuple[Choice, ...]
     """At every level on offer, the default among them, smallest first."""
+    making: bool
+    """Whether a release may be in the making, which counts it as it was when that began."""
 
     @property
     def epsilon(self) -> float | None:
@@ -108,6 +110,8 @@ class Record:
     ratings: list[Disclosure]
     """One for every rating, and for every deleted one that has entered."""
     restored: bool
+    making: bool
+    """Whether a release may be in the making."""
 
     @property
     def counted(self) -> list[Disclosure]:
@@ -182,7 +186,7 @@ def record(
         for item in items
         if item in rated or item in spends
     ]
-    return Record(own, listed, generation.was_restored(connection))
+    return Record(own, listed, generation.was_restored(connection), rule.making)
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,7 @@ class _Rule:
     division: Division | None
     removed: frozenset[str]
     """Items that were taken down."""
+    making: bool
 
     def spent(self, spend: Spend | None) -> Loss:
         """What releases have told so far."""
@@ -236,7 +241,7 @@ def _rule(connection: Connection, declared: Declaration, removed: frozenset[str]
         # Without a delta no release divides a ledger: nobody need look.
         share=ledger.pure_share(connection) if declared.delta else None,
     )
-    return _Rule(declared, division, removed)
+    return _Rule(declared, division, removed, publications.is_being_made(connection))
 
 
 def _one(spend: Spend | None) -> Spends:
@@ -277,6 +282,7 @@ def _disclosure(
             rule.choice(item, level, spend)
             for level in sorted({*declared.levels, declared.usual_level})
         ),
+        making=rule.making,
     )
 
 

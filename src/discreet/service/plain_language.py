@@ -17,6 +17,7 @@ SEEDED = (
     "Nothing is promised: a release of this service was made with a seed, and whoever knows the "
     "seed can take its noise away. What has entered is not protected, nor what later releases add."
 )
+MAKING = "A release is being made at this moment: it may count this as it was when it began."
 _SEEDED_IN_SHORT = "nothing is promised: a release was made with a seed."
 RESTORED = (
     "This service was restored from a backup. What you gave after that backup was made, and lost, "
@@ -122,16 +123,24 @@ def told(found: Disclosure, ground: Ground, words: Words) -> str:
     if ground == Ground.SEEDED:
         return SEEDED
     if found.most.epsilon == 0:
-        nothing = f"Nothing has left about this, and nothing will while you do not {words.do} it."
-        return _with_what_was_lost(nothing, ground)
-    return explained(found.most, ground, words)
+        nothing = "Nothing has left about this"
+        if not found.making:
+            nothing += f", and nothing will while you do not {words.do} it"
+        nothing += "."
+        return _but_for_what_is_made(_with_what_was_lost(nothing, ground), found)
+    return _but_for_what_is_made(explained(found.most, ground, words), found)
 
 
 def would_mean(choice: Choice, found: Disclosure, ground: Ground, words: Words) -> str:
     """What it would mean to choose a level for this rating, given what was spent on it."""
     if ground == Ground.SEEDED:
         return _SEEDED_IN_SHORT
-    return _with_what_was_lost(_adds_up_to(choice, found, words), ground)
+    said = _with_what_was_lost(_adds_up_to(choice, found, words), ground)
+    return _but_for_what_is_made(said, found)
+
+
+def _but_for_what_is_made(text: str, found: Disclosure) -> str:
+    return f"{text} {MAKING}" if found.making else text
 
 
 def _adds_up_to(choice: Choice, found: Disclosure, words: Words) -> str:

@@ -15,7 +15,7 @@ from discreet.database.people import Bearer
 from discreet.privacy.lifetime import Loss
 from discreet.service import charts
 from discreet.service.pages.taps import taps_of
-from discreet.service.plain_language import digits, percent, surest
+from discreet.service.plain_language import MAKING, digits, percent, surest
 from discreet.service.state import service_of
 from discreet.service.words import words_of
 
@@ -52,7 +52,7 @@ templates.env.filters |= {
     "level": digits,
     "surest": _surest,
 }
-templates.env.globals["frame"] = charts.frame()
+templates.env.globals |= {"frame": charts.frame(), "MAKING": MAKING}
 templates.env.trim_blocks = templates.env.lstrip_blocks = True
 
 
