@@ -8,7 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import httpx2 as httpx
 import pytest
@@ -17,6 +20,7 @@ from discreet.data.ratings import Ratings
 from discreet.database import ledger, own_ratings, people
 from discreet.database.connection import Database
 from discreet.database.people import Role
+from discreet.service.workers import LASTING_SECONDS, Serving, Worker, Workers
 from tests.databases import filled
 from tests.processes import Served, serving
 
@@ -141,6 +145,40 @@ def test_several_workers_are_one_service(sqlite: Database, small: Ratings, tmp_p
         assert served.stop() == 0
         assert served.workers() == []
     assert "worker ended" in served.log.read_text()
+
+
+def test_a_worker_that_ends_at_once_is_started_ever_more_rarely() -> None:
+    now, starts = 0.0, []
+    lives = [0.0] * 8 + [LASTING_SECONDS] + [0.0] * 3
+
+    def start() -> Mock:
+        end = now + lives[len(starts)]
+        starts.append(now)
+        return Mock(is_alive=lambda: now < end, exitcode=1)
+
+    worker = Worker(start, clock=lambda: now)
+    while len(starts) < len(lives):
+        worker.look()
+        now += 0.125
+    apart = [int(later - earlier) for earlier, later in pairwise(starts)]
+    assert apart == [1, 2, 4, 8, 16, 30, 30, 30, LASTING_SECONDS + 1, 2, 4]
+
+
+def test_no_pause_keeps_a_signal_to_stop_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers: dict[int, Any] = {}
+    waited: list[int] = []
+
+    def wait(sentinels: list[object], **_: float) -> None:
+        waited.append(len(sentinels))
+        if not sentinels:  # all have ended, and pause
+            handlers[signal.SIGTERM](signal.SIGTERM, None)
+
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    monkeypatch.setattr(time, "sleep", None)  # or a signal would wait for it
+    monkeypatch.setattr("discreet.service.workers.wait", wait)
+    monkeypatch.setattr(Workers, "_start", lambda _: Mock(is_alive=lambda: False, exitcode=1))
+    Workers(Serving("club.db", "127.0.0.1", 0), count=2).run()
+    assert waited == [2, 0]
 
 
 def test_the_demo_is_ready_at_one_command(tmp_path: Path) -> None:

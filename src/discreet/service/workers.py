@@ -8,9 +8,10 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
@@ -29,8 +30,10 @@ from discreet.service.proxied import NotePeer
 
 STOP_SECONDS = 60
 """A publication that runs gets 20, answers as many."""
-PAUSE_SECONDS = 1.0
-"""Before a process that has ended is started anew."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Seconds before a process that has ended is started anew: each time twice as many."""
+LASTING_SECONDS = 60.0
+"""One that has lasted so long began well: without a database it gives up within 10 seconds."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,30 @@ def answer(serving: Serving, listening: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
+class Worker:
+    """One process of several, started anew whenever it has ended, after a pause."""
+
+    def __init__(
+        self, start: Callable[[], BaseProcess], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._start, self._clock = start, clock
+        self.process: BaseProcess | None = None
+        self._since = self._pause = 0.0
+
+    def look(self) -> None:
+        """Start it, note that it has ended, start it anew once it has paused; this never waits."""
+        now = self._clock()
+        if self.process is None:
+            if now >= self._since + self._pause:
+                self.process, self._since = self._start(), now
+        elif not self.process.is_alive():
+            if now >= self._since + LASTING_SECONDS:
+                self._pause = 0.0
+            self._pause = min(max(2 * self._pause, SHORTEST_PAUSE), LONGEST_PAUSE)
+            logs.event("worker ended", code=self.process.exitcode, pause=self._pause)
+            self.process, self._since = None, now
+
+
 class Workers:
     """Several processes on one port."""
 
@@ -109,14 +136,12 @@ class Workers:
         """Keep so many running until a signal says to stop."""
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(name, self._stop)
-        running = [self._start() for _ in range(self.count)]
+        workers = [Worker(self._start) for _ in range(self.count)]
         while not self._stopping:
-            wait([process.sentinel for process in running], timeout=0.5)
-            ended = [process for process in running if not process.is_alive()]
-            if ended and not self._stopping:
-                logs.event("worker ended", codes=[process.exitcode for process in ended])
-                time.sleep(PAUSE_SECONDS)
-                running = [p for p in running if p not in ended] + [self._start() for _ in ended]
+            for worker in workers:
+                worker.look()
+            wait([w.process.sentinel for w in workers if w.process is not None], timeout=0.5)
+        running = [worker.process for worker in workers if worker.process is not None]
         for process in running:
             process.terminate()
         end = time.monotonic() + STOP_SECONDS
@@ -125,7 +150,7 @@ class Workers:
             if process.is_alive():
                 process.kill()
 
-    def _start(self) -> SpawnProcess:
+    def _start(self) -> BaseProcess:
         process = self._context.Process(target=_work, args=(self.serving,), daemon=False)
         process.start()
         return process
