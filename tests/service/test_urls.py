@@ -1,4 +1,4 @@
-"""No URL and no log line holds an item or a search word: proxies and logs keep URLs for long."""
+"""No URL, log line or search's statement names an item or what is looked for: logs are kept."""
 
 import logging
 import re
@@ -12,6 +12,7 @@ from urllib.parse import unquote_plus, urlencode
 
 import polars as pl
 import pytest
+import sqlalchemy as sa
 
 from discreet.data.items import Items
 from discreet.data.ratings import Ratings
@@ -235,6 +236,32 @@ def test_our_own_logs_hold_none_either(walked: Walked) -> None:
     for line in lines:
         bare = re.sub(r'"(time|request)": "[^"]*"|"(ms|at)": (\[.*?\]|[\d.]+)', "", line)
         assert not SECRET.search(bare), line
+
+
+def test_no_database_learns_what_somebody_looks_for(club: Club) -> None:
+    """A server's log may hold every statement with its parameters."""
+    new = pl.DataFrame({"item": [ITEM], "title": [f"{WORD.title()} Wombat"]})
+    add_items(club.database, Items.from_frame(new))
+    club.app.state.service.public.look_now()
+    stated: list[str] = []
+
+    def note(_c: object, _k: object, statement: str, parameters: object, *_: object) -> None:
+        stated.append(f"{statement} {parameters}")
+
+    sa.event.listen(club.database.engine, "before_cursor_execute", note)
+    for who in (None, "u1"):
+        answer = club(who, "POST", "/api/catalogue/search", json={"words": WORD})
+        assert ITEM in answer.text
+    for who, path, name in (("u1", "/browse", "q"), ("operator", "/operator/catalogue", "words")):
+        signed_in(club, who)
+        answer = club.client.post(path, data={name: WORD}, headers=OUR_PAGE)
+        assert ITEM in answer.text
+    assert stated  # who asks is looked for there
+    for one in stated:
+        assert not SECRET.search(one), one
+    with club.database.reading() as connection:
+        connection.execute(sa.select(sa.literal(WORD)))
+    assert WORD in stated[-1]  # or it would have been seen
 
 
 def test_the_proxy_writes_down_neither_who_asks_nor_what_for() -> None:

@@ -31,7 +31,7 @@ class SearchIndex:
     """Cards in the order in which they are shown, and where each word is found.
 
     SQLite's full-text index in this process's memory, whichever database there is: what is
-    searched is public, and a search asks no database.
+    searched is public, and what people look for gets into no database's log.
     """
 
     def __init__(self, cards: Sequence[Card]) -> None:
