@@ -86,8 +86,14 @@ def test_what_does_not_interest_goes_and_comes_back(browser: Any, club: Any) -> 
     title = browser.find_element("css selector", "#for-you .name").text
     card(browser, title, "#for-you").find_element("css selector", "button.no").click()
     said(browser, "out of your lists")
+    assert title not in for_you(browser).split("\n")  # at once
+    browser.find_element("css selector", "#said button").click()
+    said(browser, "Undone")
+    assert title in for_you(browser).split("\n")
+    card(browser, title, "#for-you").find_element("css selector", "button.no").click()
+    said(browser, "out of your lists")
     browser.get(address + "/home")
-    assert title not in browser.find_element("tag name", "main").text
+    assert title not in browser.find_element("tag name", "main").text.split("\n")
     browser.get(address + "/mine/hidden")
     card(browser, title).find_element("xpath", ".//button[.='Show again']").click()
     said(browser, "in your lists again")
