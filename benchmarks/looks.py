@@ -276,7 +276,7 @@ def see(browser: Any, address: str, page: Page, width: int, theme: str, out: Pat
         if path is not None:
             browser.get(address + path)
         wait(browser, "return document.readyState == 'complete'")
-        wide = browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
+        wide = looking.overflow(browser)
         found = [*looking.violations(browser), *([f"too wide: {wide} px"] if wide > 0 else [])]
         shift = None if path is None else looking.shifted(browser)
         picture(browser, out / f"{re.sub(r'[^a-z0-9]+', '-', name)}-{width}-{theme}.png", width)

@@ -128,10 +128,15 @@ def weighed(browser: Any) -> Weight:
     return Weight(*browser.execute_script(script))
 
 
+def overflow(browser: Any) -> int:
+    """Pixels by which a page is wider than its screen: a phone's window grows with it."""
+    page = "document.documentElement"
+    return int(browser.execute_script(f"return {page}.scrollWidth - {page}.clientWidth"))
+
+
 def sound(browser: Any, address: str, what: tuple[str, int, str]) -> None:
     """What holds for every page, however one came to it."""
-    wide = "return document.documentElement.scrollWidth - innerWidth"
-    assert browser.execute_script(wide) <= 0, what
+    assert overflow(browser) <= 0, what
     found = violations(browser)
     assert not found, (what, found)
     assert browser.execute_script(f"return {STYLED}"), what

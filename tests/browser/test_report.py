@@ -8,6 +8,7 @@ import pytest
 
 from discreet.experiments.cells import CDF_AT
 from discreet.experiments.report import Report
+from tests.browser.looking import overflow
 
 SERIES = ("PDP-PMF", "DP-PMF", "Tally, item table")
 
@@ -98,8 +99,7 @@ def test_hovering_tells_the_values(browser: Any, page: Path) -> None:
 
 def test_it_fits_a_phone_and_the_dark(browser: Any, page: Path) -> None:
     opened(browser, page, 400)
-    wide = browser.execute_script("return document.documentElement.scrollWidth - innerWidth")
-    assert wide <= 0
+    assert overflow(browser) <= 0
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia",
         {"features": [{"name": "prefers-color-scheme", "value": "dark"}]},
