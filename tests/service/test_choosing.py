@@ -173,11 +173,11 @@ def test_the_operator_imports_events_after_a_look(sqlite: Database, small: Ratin
         form = {"what": "events", "column-user": "who", "column-item": "game",
                 "column-weight": "hours"}  # fmt: skip
         page = on_the_page(club, page, **form, action="look")
-        assert "<b>2</b> events\nof <b>2</b> films by <b>1</b> people" in page
+        assert "Events in the table: <b>2</b>, different films: <b>2</b>, people: <b>1</b>" in page
         assert "min(1, w/10)" in page
         assert ">0.5<" in page
         assert club.app.state.service.own("ann") == []
-        assert "2 events read" in on_the_page(club, page, **form)
+        assert "Events read: <b>2</b>" in on_the_page(club, page, **form)
         own = {own.item: own.rating for own in club.app.state.service.own("ann")}
         assert own == {"100": pytest.approx(0.5, abs=1e-5), "101": 1.0}
         assert "import events" in get(club, "/operator")

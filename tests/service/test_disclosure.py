@@ -97,6 +97,17 @@ def test_what_was_taken_back_is_not_among_the_ratings_that_one_has(counted: Club
     assert told in page(counted, "/privacy")
 
 
+def test_one_rating_and_none_are_said_as_people_say_them(small_club: Club) -> None:
+    items = [own["item"] for own in small_club("u1", "GET", "/api/me/ratings").json()]
+    for item in items[1:]:
+        small_club("u1", "POST", "/api/me/ratings/delete", json={"item": item})
+    one = "<b>1</b> of one rating has entered the public model, and"
+    assert f"{one} {len(items) - 1} that you took back since" in page(small_club, "/privacy")
+    small_club("u1", "POST", "/api/me/ratings/delete", json={"item": items[0]})
+    none = f"<b>0</b> ratings now; {len(items)} that you took back have entered the public model"
+    assert none in page(small_club, "/privacy")
+
+
 def test_a_level_that_adds_says_the_sum(small_club: Club) -> None:
     put(small_club, rating=5, epsilon=0.1)
     publish_again(small_club)

@@ -109,7 +109,7 @@ def test_what_an_import_asks_for_can_be_said_on_the_page(small_club: Club) -> No
     assert 'name="keep" value="last" checked' in wrong
     assert "no_encoding" not in wrong
     done = on_the_page(small_club, wrong, **form, encoding="windows-1252")
-    assert "1 ratings read" in done
+    assert "Ratings read: <b>1</b>" in done
     assert [own.rating for own in service.own("René")] == [5.0]
 
     page = looked_at(small_club, "items", b"item,title,score\n100,Film 0,7\n901,New,8\n")
@@ -128,14 +128,14 @@ def test_a_table_is_looked_at_before_it_is_imported(small_club: Club) -> None:
     sent = {"table": ("new.csv", "sku;name\n777;A New One\n", "text/csv")}
     looked = small_club.client.post("/operator/items", files=sent, headers=OUR_PAGE)
     assert "As it would be imported" in looked.text
-    assert "<b>1</b> films, <b>1</b> of them new" in looked.text
+    assert "Items in the table: <b>1</b>, new: <b>1</b>" in looked.text
     service = small_club.app.state.service
     assert "777" not in service.public.catalogue.cards
     sealed = looked.text.split('name="sealed" value="')[1].split('"')[0]
     form = {"sealed": sealed, "what": "items", "separator": ";",
             "column-item": "sku", "column-title": "name"}  # fmt: skip
     done = small_club.client.post("/operator/import", data=form, headers=OUR_PAGE)
-    assert "1 new films" in done.text
+    assert "New in the catalogue: <b>1</b>" in done.text
     assert service.card("777").title == "A New One"
     again = small_club.client.post("/operator/import", data=form, headers=OUR_PAGE)
     assert again.status_code == 422  # it was removed
@@ -166,7 +166,7 @@ def test_ratings_are_shown_with_titles_and_levels_before_they_count(small_club: 
     signed_in(small_club, "operator")
     sent = {"table": ("new.csv", "user,item,rating\nann,100,5\n", "text/csv")}
     looked = small_club.client.post("/operator/ratings", files=sent, headers=OUR_PAGE).text
-    assert "<b>1</b> ratings\nof <b>1</b> films by <b>1</b> people" in looked
+    assert "Ratings in the table: <b>1</b>, different films: <b>1</b>, people: <b>1</b>" in looked
     row = looked.split("As it would be imported")[-1]
     assert "Film 0" in row
     assert "epsilon 0.1" in row

@@ -20,8 +20,8 @@ SEEDED = (
 MAKING = "A release is being made at this moment: it may count this as it was when it began."
 _SEEDED_IN_SHORT = "nothing is promised: a release was made with a seed."
 RESTORED = (
-    "This service was restored from a backup. What you gave after that backup was made, and lost, "
-    "may have entered a release all the same: it is not listed here, and if you have given it "
+    "This service was restored from a backup. What you gave after that backup was made is lost "
+    "here, but may have entered a release all the same: it is not listed, and if you have given it "
     "again since, it may have been counted twice, beyond what its level promises."
 )
 
@@ -172,15 +172,15 @@ def adding_up(declared: Declaration, ground: Ground) -> str:
         return f"{said}."
     count = math.floor(most / least + 1e-9)
     return (
-        f"{said}. {count} {words.many} at {_name(least).lower()} tell together as much as one at "
-        f"{_name(most).lower()} may."
+        f"{said}. {count} {words.many} at “{_name(least).lower()}” may tell as much together as "
+        f"one at “{_name(most).lower()}”."
     )
 
 
-def about_all(loss: Loss) -> str:
+def about_all(loss: Loss, words: Words) -> str:
     """What several ratings tell together."""
     most = percent(surest(loss))
-    wavers = "Somebody who holds all of these and none of them equally likely"
+    wavers = f"Somebody who gives it an even chance that you {words.did} all of these, or none,"
     if loss.delta == 0:
         return f"{wavers} can become {most} sure, no more."
     return f"{wavers} guesses right in {most} of all cases at most."

@@ -42,9 +42,10 @@ class Problem(HTTPException):
 
 def too_many(seconds: float) -> Problem:
     """Asked too often."""
-    wait = str(max(1, math.ceil(seconds)))
+    wait = max(1, math.ceil(seconds))
+    words = "a second" if wait == 1 else f"{wait} seconds"
     return Problem(
-        429, "too_many_requests", f"too many requests: wait {wait} s", {"Retry-After": wait}
+        429, "too_many_requests", f"too many requests: wait {words}", {"Retry-After": str(wait)}
     )
 
 

@@ -54,7 +54,7 @@ SAID = {
         begin="Tap the stars of what you know. The lists below follow at once.",
         popular="Loved by many",
         many="Often chosen, and liked by those who did.",
-        gems="Not the best known: of these you would give most, we guess.",
+        gems="Less known, and you would rate them highest, we guess.",
     ),
     True: Said(
         one="choice",
@@ -64,7 +64,7 @@ SAID = {
         begin="Tap what you have chosen before. The lists below follow at once.",
         popular="Chosen by many",
         many="What most people choose.",
-        gems="Not the best known: of these you would choose these first, we guess.",
+        gems="Less known, and you would choose them first, we guess.",
     ),
 }
 """By whether there are events."""

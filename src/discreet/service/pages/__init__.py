@@ -53,13 +53,14 @@ async def refused(request: Request, problem: Exception) -> Response:
     if problem.status_code == 303:
         return Response(status_code=303, headers=problem.headers)
     unknown = problem.status_code == 404 and not isinstance(problem, problems.Problem)
-    message = "there is no such page" if unknown else str(problem.detail)
+    gone = "the address may be mistyped, or what stood there is gone"
+    message = gone if unknown else str(problem.detail)
     answer = render(
         request,
         "problem.html",
         visitor=getattr(request.state, "visitor", None),
         status=problem.status_code,
-        message=message[:1].upper() + message[1:],
+        message=f"{message[:1].upper()}{message[1:].removesuffix('.')}.",
     )
     answer.headers.update(problem.headers or {})
     return answer

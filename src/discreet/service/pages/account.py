@@ -23,6 +23,7 @@ from discreet.service.pages.visitors import (
 )
 from discreet.service.problems import Problem
 from discreet.service.state import Service, service_of
+from discreet.service.words import words_of
 
 router = APIRouter()
 
@@ -59,7 +60,7 @@ def _privacy(request: Request, visitor: Bearer, person: str) -> Response:
         disclosures=sorted(record.ratings, key=_order),
         model=service.public.model,
         names={level.epsilon: level.name for level in service.levels()},
-        about_all=plain_language.about_all(record.spent),
+        about_all=plain_language.about_all(record.spent, words_of(service.declared)),
         **level_values(service, service.usual_level(person)),
         **service.notices(),
     )

@@ -133,6 +133,11 @@ def _show(
 ) -> Response:
     service: Service = service_of(request)
     member = Member.of(service, person)
+    sorts = {key: name for key, (name, _) in SORTS.items()}
+    if service.public.model is None:  # nobody knows yet what is chosen most, or best for whom
+        del sorts["mine"]
+        if search.among == ALL:
+            sorts["popular"] = sorts.pop("title")
     found, page = search.cards(member), search.page
     cards: list[Shown] = [member.shown(c) for c in found[(page - 1) * PAGE : page * PAGE]]
     values: dict[str, Any] = {
@@ -150,7 +155,7 @@ def _show(
         "browse.html",
         visitor=visitor,
         filters=Filters.of(service.public.catalogue),
-        sorts={key: name for key, (name, _) in SORTS.items()},
+        sorts=sorts,
         undo=undoable(service, person, undo),
         **service.notices(),
         **values,
@@ -171,7 +176,7 @@ def mine_page(request: Request, visitor: Visitor, person: Settled, undo: str = "
 
 @router.get("/mine/hidden")
 def hidden_page(request: Request, visitor: Visitor, person: Settled, undo: str = "") -> Response:
-    """What does not interest one, to be let in again."""
+    """What does not interest one, to be shown again."""
     return _show(request, visitor, person, Search(among=HIDDEN), undo)
 
 

@@ -99,7 +99,12 @@ def panel_values(member: Member, card: Card) -> dict[str, Any]:
 def _open(service: Service, person: str, name: str) -> tuple[Member, Card]:
     item = service.seal.open("item", name, person)
     if item is None:
-        raise Problem(404, "unknown_item", "there is no such page")
+        raise Problem(
+            404,
+            "unknown_item",
+            "this address leads to no item: everybody has addresses of their own, so look for the "
+            "title instead",
+        )
     return Member.of(service, person), service.card(item)
 
 

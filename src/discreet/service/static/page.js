@@ -115,7 +115,8 @@ async function look(form, button) {
 
 function reason(text) {
   try {
-    return JSON.parse(text).error.message;
+    const { message } = JSON.parse(text).error;
+    return message[0].toUpperCase() + message.slice(1);
   } catch {
     return "That did not work: try again in a moment.";
   }
