@@ -112,8 +112,8 @@ def draw(results: dict[str, list[tuple[int, float]]], path: Path) -> None:
             xscale="log", yscale="log", xlabel="ratings", ylabel="nanoseconds per rating",
             title="Cost per rating, two cores",
         )  # fmt: skip
-        axes.set_ylim(top=2 * axes.get_ylim()[1])  # room for the legend
-        axes.legend(frameon=False, ncols=len(results), loc="upper center")
+        axes.set_ylim(top=8 * axes.get_ylim()[1])  # room for the legend
+        axes.legend(frameon=False, ncols=2, loc="upper center")
 
 
 def main() -> None:

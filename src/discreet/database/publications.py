@@ -17,11 +17,15 @@ from sqlalchemy.engine import Connection
 
 from discreet.database import ledger
 from discreet.database.connection import Database, Lock, insert, now, one_at_a_time
-from discreet.database.schema import settings
+from discreet.database.schema import releases, settings
 
 LEASE_MS = 30_000
 _NAME = "publication"
 _MAKING = "being made"
+_MAKERS = sa.select(
+    settings.c.value, sa.select(sa.func.max(releases.c.number)).scalar_subquery().label("latest")
+).where(settings.c.name == _MAKING)
+"""Made once: it is asked with every rating that is given."""
 
 
 @dataclass(frozen=True)
@@ -129,10 +133,10 @@ def is_being_made(connection: Connection) -> bool:
 
 def _makers(connection: Connection) -> list[str]:
     """Who makes the release after the latest: who began before that one can make none."""
-    found = _get(connection, _MAKING)
-    if found is None or found["after"] != ledger.latest(connection):
+    found = connection.execute(_MAKERS).one_or_none()
+    if found is None or found.value["after"] != (found.latest or 0):
         return []
-    return list(found["by"])
+    return list(found.value["by"])
 
 
 def _stored(connection: Connection) -> Publication:
