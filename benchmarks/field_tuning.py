@@ -48,10 +48,10 @@ RANDOM, STEPS, MIDDLE, FINALISTS, DRAWS = 92, 76, 20, 4, 3
 LEADERS, MOVED, STEP = 6, 0.4, 0.15
 """How many of the best are walked on from; the share of parameters that a step moves, and how far,
 on scales from 0 to 1."""
-FEW, SOME, STRONG, MOST, ITEMS = 400, 1_200, 3e4, 3_000, 2_000
+FEW, SOME, STRONG, MOST, ITEMS = 1_200, 3_000, 3e4, 6_000, 2_000
 """People of the first two rounds of a race; of a signal beyond STRONG twice as many, since with few
-people the chance of who they are, and not the noise, would choose. The last round has MOST:
-as many as time allowed."""
+people the chance of who they are, and not the noise, would choose. The last round has MOST, nearly
+everybody."""
 KIN = {"dpals-biases": "am-ssp-biases", "dpals": "am-ssp", "am-ssp-lists": "dpals-lists"}
 """Whose parameters are tried as well: the same method with or without public features."""
 DELTA, LEVELS_SEED = 1e-5, 7
@@ -64,9 +64,9 @@ SIGNALS = {
     ("ml-1m", "person", True): (1.3e4, 5.4e4, 1.3e5),
     ("ml-1m", "person", False): (1e4, 9e4),
     ("netflix-7128", "rating", False): (1.7e2, 1.6e3, 5.6e3),
-    ("ml-1m", "rating", False): (2e2, 2e3, 1e4),
+    ("ml-1m", "rating", False): (2e2, 2e3, 1e4, 4.3e4),
 }
-OTHER_SIGNALS = {"pure": (6e2, 6e3, 2.4e4), "local": (8.0, 80.0, 310.0)}
+OTHER_SIGNALS = {"pure": (6e2, 6e3, 2.4e4, 1.9e5), "local": (8.0, 80.0, 310.0, 880.0)}
 Point = dict[str, float]
 
 
@@ -316,8 +316,6 @@ def keep(found: dict[str, Any]) -> None:
         known = read()
         known["cells"].append(found)
         known["cells"].sort(key=lambda c: (c["entry"], c["unit"], c["data"], c["signal"]))
-        there = {(c["entry"], c["unit"], c["data"], c["signal"]) for c in known["cells"]}
-        known["not searched"] = [cell for cell in declared() if cell not in there]
         fresh = OUT.with_suffix(".new")
         fresh.write_text(json.dumps(known, indent=1) + "\n")
         fresh.replace(OUT)

@@ -1,14 +1,12 @@
-"""What the rivals' hyper-parameters rest on: every declared cell was searched, or is named."""
+"""What the rivals' hyper-parameters rest on: every declared cell was searched."""
 
 import math
 
 import pytest
 from benchmarks.field_tuning import declared
 
-from discreet.errors import ParameterError
 from discreet.field import find_field
 from discreet.field.roster import (
-    FIRST_TABLE,
     ROSTER,
     SAMPLED,
     SEARCHED,
@@ -16,7 +14,6 @@ from discreet.field.roster import (
     searched_on,
     tuned,
     tuned_cells,
-    tuned_file,
 )
 
 BY_KEY = {entry.key: entry for entry in ROSTER}
@@ -26,12 +23,9 @@ def key_of(cell):
     return cell["entry"], cell["unit"], cell["data"], cell["signal"]
 
 
-def test_every_entry_unit_and_signal_was_searched_or_is_named_as_not():
-    wanted = set(declared())
-    found = {key_of(cell) for cell in tuned_cells()}
-    missing = {tuple(cell) for cell in tuned_file()["not searched"]}
-    assert wanted - found == missing
-    assert not found & missing
+def test_every_entry_unit_and_signal_was_searched():
+    found = {key_of(cell) for cell in tuned_cells() if cell["entry"] in BY_KEY}
+    assert found == set(declared())
 
 
 @pytest.mark.parametrize("cell", tuned_cells(), ids=lambda cell: "/".join(map(str, key_of(cell))))
@@ -44,8 +38,7 @@ def test_every_cell_had_two_hundred_evaluations_and_three_draws(cell):
     assert cell["unit"] in entry.units
     kind = find_field(entry.name)
     assert set(cell["parameters"]) <= set(kind.__dataclass_fields__)
-    if cell["data"] != FIRST_TABLE and "taken from" not in cell:
-        assert set(cell["parameters"]) == set(entry.space)
+    assert set(cell["parameters"]) == set(entry.space)
 
 
 def test_what_is_called_adaptive_weighs_by_a_power():
@@ -54,7 +47,9 @@ def test_what_is_called_adaptive_weighs_by_a_power():
             assert cell["parameters"]["power"] in (0.25, 0.5)
 
 
-@pytest.mark.parametrize("data", ["ml-1m", "netflix-7128", "netflix-10m", "books", "club"])
+@pytest.mark.parametrize(
+    "data", ["ml-100k", "ml-1m", "netflix-7128", "netflix-10m", "books", "club"]
+)
 def test_no_table_is_judged_with_what_was_searched_on_it(data):
     assert searched_on(data)
     assert data not in searched_on(data)
@@ -62,30 +57,14 @@ def test_no_table_is_judged_with_what_was_searched_on_it(data):
     for entry in ROSTER:
         for unit in entry.units:
             assert all(cell["data"] != data for cell in cells_for(entry.key, unit, data))
-            assert cells_for(entry.key, unit, data) or entry.key == "am-ssp-lists"
+            assert cells_for(entry.key, unit, data)
     for inner in SAMPLED:
         assert cells_for(f"sampled {inner}", "rating", data)
-
-
-def test_the_first_table_never_takes_what_was_searched_on_itself():
-    for entry in ROSTER:
-        for unit in entry.units:
-            cells = cells_for(entry.key, unit, FIRST_TABLE)
-            assert all(cell["data"] != FIRST_TABLE for cell in cells)
-
-
-def test_what_was_searched_nowhere_else_has_no_parameters():
-    friedman = BY_KEY["friedman"]
-    assert not cells_for("friedman", "rating", FIRST_TABLE)
-    with pytest.raises(ParameterError, match="searched on no table other"):
-        tuned(friedman, "rating", 1.0, 1e-5, 943, FIRST_TABLE)
 
 
 def test_the_nearest_signal_is_taken():
     entry = BY_KEY["mcsherry-mironov"]
     for cell in cells_for(entry.key, "person", "ml-1m"):
-        if cell["data"] == FIRST_TABLE:
-            continue  # counts as twice as far away
         epsilon = 1.0
         people = cell["signal"] / entry.signal(epsilon, 1e-5, 1)
         given = tuned(entry, "person", epsilon, 1e-5, people, "ml-1m")

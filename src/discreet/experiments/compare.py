@@ -18,7 +18,7 @@ from discreet.evaluate.baselines import Reference
 from discreet.evaluate.judge import Judging
 from discreet.experiments.cells import Cell, Job, Store, options, run_cells
 from discreet.experiments.source import Source
-from discreet.field.roster import ROSTER, SAMPLED, cells_for, tuned, tuned_sampling
+from discreet.field.roster import ROSTER, SAMPLED, tuned, tuned_sampling
 from discreet.privacy.spec import PrivacySpec
 from discreet.progress import Progress, silent
 
@@ -152,8 +152,6 @@ class Asked:
         for entry in ROSTER:
             if self.unit not in entry.units or not self._wants(entry.label):
                 continue
-            if not cells_for(entry.key, self.unit, self.source.name):
-                continue
             given = tuned(entry, self.unit, epsilon, self.delta, self.people, self.source.name)
             if len(entry.units) > 1:
                 given["unit"] = self.unit
@@ -183,10 +181,6 @@ class Asked:
     def left_out(self) -> dict[str, str]:
         """Rows that are not there, each with the reason."""
         found = {r.label: why_not for r, why_not in self._references() if why_not}
-        for entry in ROSTER:
-            known = cells_for(entry.key, self.unit, self.source.name)
-            if self.unit in entry.units and not known:
-                found[entry.label] = "no parameters were searched for it on another table"
         return found | dict.fromkeys(self.without, "left out by --without")
 
 

@@ -16,7 +16,7 @@ from discreet.evaluate.baselines import find_method
 from discreet.experiments.charts import Chart, draw
 from discreet.experiments.compare import FOLDS, RESULTS, Asked, Row
 from discreet.experiments.verdicts import FIGURES, means, verdicts
-from discreet.field.roster import FIRST_TABLE, searched_on
+from discreet.field.roster import searched_on
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.spec import PrivacySpec
@@ -92,9 +92,8 @@ def _about(asked: Asked) -> str:
     return (
         f"{asked.source.name}, {unit} protected, delta {asked.delta:g}; means over {asked.splits} "
         f"splits, a {FOLDS}th of the ratings held out, the same for all. Hyper-parameters of the "
-        f"field were searched on {tables}, or {FIRST_TABLE} where they were not, and then fixed; "
-        "constants of Tally and Chorus were chosen on other splits of four tables, which may be "
-        "this one. "
+        f"field were searched on {tables} and then fixed; constants of Tally and Chorus were "
+        "chosen on other splits of four tables, which may be this one. "
         "Predictions are clipped to the scale. A list of ten is good if what the person liked "
         f"among the held-out ratings stands high in it{_judged_people(asked)}.{_left_out(asked)}"
     )

@@ -14,7 +14,6 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from discreet.errors import ParameterError
 from discreet.field import spaces
 from discreet.field.spaces import Space
 from discreet.privacy.accounting import usable_mu
@@ -24,16 +23,10 @@ BIASES = (("biases", True),)
 ERRORS, LISTS = ("errors",), ("lists",)
 SEARCHED = ("ml-1m", "netflix-7128")
 """Tables on whose training ratings hyper-parameters were searched."""
-FIRST_TABLE = "ml-100k"
-"""Where the first search was: what was not searched again since keeps what was found there."""
-_SMALLER = math.log(2)
-"""A smaller table, whose parameters count as if they were of a signal twice as far away."""
 
 
 def searched_on(data: str) -> tuple[str, ...]:
     """The tables whose parameters another one takes: never those of its own kind.
-
-    Cells that were not searched there keep those of the first table, whatever is judged.
 
     >>> searched_on("ml-100k"), searched_on("netflix-10m"), searched_on("books.csv")
     (('netflix-7128',), ('ml-1m',), ('ml-1m', 'netflix-7128'))
@@ -129,13 +122,7 @@ ROSTER = (
 @cache
 def tuned_cells() -> list[dict[str, Any]]:
     """What the search found: a cell for each entry, unit, table and strength of signal."""
-    return list(tuned_file()["cells"])
-
-
-@cache
-def tuned_file() -> dict[str, Any]:
-    """How the search went, what it found, and which cells were declared and not searched."""
-    return dict(json.loads((files("discreet.field") / "tuned.json").read_text()))
+    return list(json.loads((files("discreet.field") / "tuned.json").read_text())["cells"])
 
 
 def tuned(
@@ -146,23 +133,15 @@ def tuned(
     `data` names the table to judge, on which they were not searched.
     """
     wanted = math.log(entry.signal(epsilon, delta, people))
-
-    def distance(cell: dict[str, Any]) -> float:
-        away = abs(math.log(cell["signal"]) - wanted)
-        return away + (_SMALLER if cell["data"] == FIRST_TABLE else 0.0)
-
     cells = cells_for(entry.key, unit, data)
-    if not cells:
-        raise ParameterError(f"{entry.label} was searched on no table other than {data!r}")
-    nearest = min(cells, key=distance)
+    nearest = min(cells, key=lambda cell: abs(math.log(cell["signal"]) - wanted))
     return dict(entry.fixed) | dict(nearest["parameters"])
 
 
 def cells_for(key: str, unit: str, data: str) -> list[dict[str, Any]]:
-    """What was searched on the tables that `data` takes its parameters from, and at first."""
-    tables = (*searched_on(data), FIRST_TABLE)
+    """What was searched on the tables that `data` takes its parameters from."""
     known = [c for c in tuned_cells() if (c["entry"], c["unit"]) == (key, unit)]
-    return [c for c in known if c["data"] in tables and c["data"] != data]
+    return [c for c in known if c["data"] in searched_on(data)]
 
 
 SAMPLED = {
