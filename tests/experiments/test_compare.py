@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.evaluate.judge import Judging
-from discreet.experiments.compare import Asked, _beside_others, _cells
+from discreet.experiments.compare import Asked, _beside_others, _best, _cells
 from discreet.experiments.compare_report import build_page, charts
 from discreet.experiments.memory import Memory
 from discreet.experiments.source import Source
@@ -60,6 +60,22 @@ def test_curves_are_drawn_of_levels_and_lines_of_what_has_none():
     assert dict(error.curves)["DPALS"] == [(1.0, 1.0), (5.0, 0.9)]
     assert dict(error.lines) == {"SVD++": 0.7}
     assert not lists.curves
+
+
+def test_of_several_parameters_those_count_that_do_better_on_all_splits_together():
+    rows = [("A", (0.9, 0.8)), ("B", (0.70, 0.95)), ("B", (0.80, 0.84)), ("C", (None, None))]
+    table = pl.DataFrame(
+        [
+            (number, label, "1", k, rmse, None)
+            for number, (label, errors) in enumerate(rows)
+            for k, rmse in enumerate(errors)
+        ],
+        schema={"row": pl.Int64, "label": pl.String, "level": pl.String, "split": pl.Int64,
+                "rmse": pl.Float64, "ndcg@10": pl.Float64}, orient="row",
+    )  # fmt: skip
+    assert _best(table)["rmse"].to_list() == [0.9, 0.8, 0.80, 0.84, None, None]
+    lists = table.with_columns(pl.col("rmse").alias("ndcg@10"), rmse=pl.lit(None, pl.Float64))
+    assert _best(lists)["ndcg@10"].to_list() == [0.9, 0.8, 0.70, 0.95, None, None]
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,21 @@
 
 import math
 
+import numpy as np
 import pytest
 from benchmarks.field_tuning import declared
 
 from discreet.field import find_field
 from discreet.field.roster import (
+    NEAR,
     ROSTER,
     SAMPLED,
     SEARCHED,
-    cells_for,
-    searched_on,
+    cells_of,
+    nearest,
     tuned,
     tuned_cells,
+    tuned_sampling,
 )
 
 BY_KEY = {entry.key: entry for entry in ROSTER}
@@ -47,26 +50,31 @@ def test_what_is_called_adaptive_weighs_by_a_power():
             assert cell["parameters"]["power"] in (0.25, 0.5)
 
 
-@pytest.mark.parametrize(
-    "data", ["ml-100k", "ml-1m", "netflix-7128", "netflix-10m", "books", "club"]
-)
-def test_no_table_is_judged_with_what_was_searched_on_it(data):
-    assert searched_on(data)
-    assert data not in searched_on(data)
-    assert set(searched_on(data)) <= set(SEARCHED)
-    for entry in ROSTER:
-        for unit in entry.units:
-            assert all(cell["data"] != data for cell in cells_for(entry.key, unit, data))
-            assert cells_for(entry.key, unit, data)
-    for inner in SAMPLED:
-        assert cells_for(f"sampled {inner}", "rating", data)
+@pytest.mark.parametrize("entry", ROSTER, ids=lambda entry: entry.key)
+def test_the_nearest_signal_of_each_table_is_tried_where_it_is_near(entry):
+    for unit in entry.units:
+        for signal in np.geomspace(100, 3e5, 20):
+            cells = nearest(entry, unit, signal)
+            away = [abs(math.log(cell["signal"] / signal)) for cell in cells]
+            assert len({cell["data"] for cell in cells}) == len(cells)
+            assert away == sorted(away)
+            assert all(distance <= math.log(NEAR) for distance in away[1:])
+            for table in SEARCHED:
+                near = [
+                    abs(math.log(c["signal"] / signal)) for c in cells_of(entry.key, unit, table)
+                ]
+                tried = [abs(math.log(c["signal"] / signal)) for c in cells if c["data"] == table]
+                assert tried == [min(near)] or (tried == [] and min(near) > math.log(NEAR))
 
 
-def test_the_nearest_signal_is_taken():
+def test_parameters_are_those_of_the_cells():
     entry = BY_KEY["mcsherry-mironov"]
-    for cell in cells_for(entry.key, "person", "ml-1m"):
-        epsilon = 1.0
-        people = cell["signal"] / entry.signal(epsilon, 1e-5, 1)
-        given = tuned(entry, "person", epsilon, 1e-5, people, "ml-1m")
-        assert given == cell["parameters"]
-        assert math.isclose(entry.signal(epsilon, 1e-5, people), cell["signal"])
+    for cell in cells_of(entry.key, "person", "ml-1m"):
+        people = cell["signal"] / entry.signal(1.0, 1e-5, 1)
+        assert tuned(entry, "person", 1.0, 1e-5, people)[0] == cell["parameters"]
+
+
+def test_sampling_knows_its_thresholds_from_either_table():
+    found = tuned_sampling(1e-5, 6_000)
+    assert {label for label, _, _ in found} == set(SAMPLED.values())
+    assert all(options["threshold"] > 0 for _, _, options in found)

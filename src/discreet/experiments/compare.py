@@ -152,19 +152,17 @@ class Asked:
         for entry in ROSTER:
             if self.unit not in entry.units or not self._wants(entry.label):
                 continue
-            given = tuned(entry, self.unit, epsilon, self.delta, self.people, self.source.name)
-            if len(entry.units) > 1:
-                given["unit"] = self.unit
+            asked: dict[str, Any] = {"unit": self.unit} if len(entry.units) > 1 else {}
             if entry.sums == "gaussian":
-                given["delta"] = self.delta
-            yield Row(entry.label, level, entry.judged, self._job(entry.name, given, level))
+                asked["delta"] = self.delta
+            for given in tuned(entry, self.unit, epsilon, self.delta, self.people):
+                job = self._job(entry.name, given | asked, level)
+                yield Row(entry.label, level, entry.judged, job)
 
     def _sampled(self) -> Iterator[Row]:
-        for inner, (label, given) in tuned_sampling(
-            self.delta, self.people, self.source.name
-        ).items():
-            given = given | {"inner": inner, "delta": self.delta}
-            yield Row(label, PAPER, ("errors", "lists"), self._job("jorgensen", given, PAPER))
+        for label, inner, given in tuned_sampling(self.delta, self.people):
+            job = self._job("jorgensen", given | {"inner": inner, "delta": self.delta}, PAPER)
+            yield Row(label, PAPER, ("errors", "lists"), job)
 
     def _plain(self) -> Iterator[Row]:
         source = self.source
@@ -217,7 +215,7 @@ def _beside_others(table: pl.DataFrame, only: Sequence[str], before: Path) -> pl
 def kept(asked: Asked, store: Store, rows: Sequence[Row]) -> pl.DataFrame:
     """What is there of a comparison: label, level, split, figures, costs, and by which code."""
     found = []
-    for row in rows:
+    for number, row in enumerate(rows):
         for cell in _cells(asked, row):
             result = store.get(cell) or {}
             known = {
@@ -229,11 +227,22 @@ def kept(asked: Asked, store: Store, rows: Sequence[Row]) -> pl.DataFrame:
                 "list_people": asked.list_people if "lists" in row.judged else None,
                 "code": cell.code,
             }
-            found.append({"label": row.label, "level": row.level, "split": cell.fold + 1} | known)
+            which = {"row": number, "label": row.label, "level": row.level, "split": cell.fold + 1}
+            found.append(which | known)
     numbers = dict.fromkeys(("rmse", "ndcg@10", "seconds", "megabytes"), pl.Float64)
-    text = {"label": pl.String, "level": pl.String, "split": pl.Int64}
+    text = {"row": pl.Int64, "label": pl.String, "level": pl.String, "split": pl.Int64}
     last = {"mechanism": pl.String, "list_people": pl.Int64, "code": pl.String}
-    return pl.DataFrame(found, schema=text | numbers | last)
+    return _best(pl.DataFrame(found, schema=text | numbers | last))
+
+
+def _best(table: pl.DataFrame) -> pl.DataFrame:
+    """Of rows that differ in hyper-parameters alone the one that does better: by errors, or by
+    lists where those are all that is judged. Where all have the same there is one row."""
+    loss = pl.coalesce(pl.col("rmse").mean(), -pl.col("ndcg@10").mean())
+    means = table.group_by("row", "label", "level", maintain_order=True).agg(loss.alias("loss"))
+    means = means.sort("loss", nulls_last=True, maintain_order=True)
+    first = means.unique(["label", "level"], keep="first", maintain_order=True)
+    return table.join(first.select("row"), on="row", how="semi").drop("row")
 
 
 def _cells(asked: Asked, row: Row) -> list[Cell]:

@@ -16,7 +16,7 @@ from discreet.evaluate.baselines import find_method
 from discreet.experiments.charts import Chart, draw
 from discreet.experiments.compare import FOLDS, RESULTS, Asked, Row
 from discreet.experiments.verdicts import FIGURES, means, verdicts
-from discreet.field.roster import searched_on
+from discreet.field.roster import SEARCHED
 from discreet.kernels.compute import Compute
 from discreet.privacy.certificate import Certificate
 from discreet.privacy.spec import PrivacySpec
@@ -88,12 +88,12 @@ def charts(found: pl.DataFrame) -> list[Chart]:
 
 def _about(asked: Asked) -> str:
     unit = "whole persons" if asked.unit == "person" else "single ratings"
-    tables = " and ".join(searched_on(asked.source.name))
     return (
         f"{asked.source.name}, {unit} protected, delta {asked.delta:g}; means over {asked.splits} "
         f"splits, a {FOLDS}th of the ratings held out, the same for all. Hyper-parameters of the "
-        f"field were searched on {tables} and then fixed; constants of Tally and Chorus were "
-        "chosen on other splits of four tables, which may be this one. "
+        f"field were searched on other splits of {' and '.join(SEARCHED)} and then fixed, and the "
+        "better of the two counts here; constants of Tally and Chorus were chosen on other splits "
+        "of four tables. "
         "Predictions are clipped to the scale. A list of ten is good if what the person liked "
         f"among the held-out ratings stands high in it{_judged_people(asked)}.{_left_out(asked)}"
     )

@@ -1,8 +1,9 @@
 """Who is compared: every row of a comparison, and where its hyper-parameters were looked for.
 
-A row's hyper-parameters come from a declared search (`benchmarks/field_tuning.py`) on another table
-than the one that is judged, at the same strength of signal as that has: what noise leaves of a sum
-over people grows with mu times their number. They are kept in tuned.json, and fixed.
+A row's hyper-parameters come from a declared search (`benchmarks/field_tuning.py`) on two tables,
+at the strength of signal that the judged one has: what noise leaves of a sum over people grows with
+mu times their number. They are kept in tuned.json, and fixed. Where both tables know that strength
+both sets are run, and what does better on the judged table counts: a choice in the rivals' favour.
 """
 
 from __future__ import annotations
@@ -23,16 +24,8 @@ BIASES = (("biases", True),)
 ERRORS, LISTS = ("errors",), ("lists",)
 SEARCHED = ("ml-1m", "netflix-7128")
 """Tables on whose training ratings hyper-parameters were searched."""
-
-
-def searched_on(data: str) -> tuple[str, ...]:
-    """The tables whose parameters another one takes: never those of its own kind.
-
-    >>> searched_on("ml-100k"), searched_on("netflix-10m"), searched_on("books.csv")
-    (('netflix-7128',), ('ml-1m',), ('ml-1m', 'netflix-7128'))
-    """
-    kinds = {"ml-1m": "ml-", "netflix-7128": "netflix-"}
-    return tuple(table for table in SEARCHED if not data.startswith(kinds[table]))
+NEAR = 3.0
+"""Of each table those found at a signal this many times as strong or weak are tried."""
 
 
 @dataclass(frozen=True)
@@ -126,22 +119,31 @@ def tuned_cells() -> list[dict[str, Any]]:
 
 
 def tuned(
-    entry: Entry, unit: str, epsilon: float, delta: float, people: int, data: str = ""
-) -> dict[str, Any]:
-    """An entry's hyper-parameters: those found at the nearest signal, on a logarithmic scale.
+    entry: Entry, unit: str, epsilon: float, delta: float, people: int
+) -> list[dict[str, Any]]:
+    """An entry's hyper-parameters: of each table those found at the nearest signal, if it is near.
 
-    `data` names the table to judge, on which they were not searched.
+    The nearest of all come first.
     """
-    wanted = math.log(entry.signal(epsilon, delta, people))
-    cells = cells_for(entry.key, unit, data)
-    nearest = min(cells, key=lambda cell: abs(math.log(cell["signal"]) - wanted))
-    return dict(entry.fixed) | dict(nearest["parameters"])
+    cells = nearest(entry, unit, entry.signal(epsilon, delta, people))
+    return [dict(entry.fixed) | dict(cell["parameters"]) for cell in cells]
 
 
-def cells_for(key: str, unit: str, data: str) -> list[dict[str, Any]]:
-    """What was searched on the tables that `data` takes its parameters from."""
-    known = [c for c in tuned_cells() if (c["entry"], c["unit"]) == (key, unit)]
-    return [c for c in known if c["data"] in searched_on(data)]
+def nearest(entry: Entry, unit: str, signal: float) -> list[dict[str, Any]]:
+    """Of each table the cell with the nearest signal, on a logarithmic scale, nearest first."""
+
+    def distance(cell: dict[str, Any]) -> float:
+        return abs(math.log(cell["signal"] / signal))
+
+    of_tables = [min(cells_of(entry.key, unit, table), key=distance) for table in SEARCHED]
+    first, *others = sorted(of_tables, key=distance)
+    return [first, *(cell for cell in others if distance(cell) <= math.log(NEAR))]
+
+
+def cells_of(key: str, unit: str, table: str) -> list[dict[str, Any]]:
+    """What was searched on one table."""
+    wanted = key, unit, table
+    return [c for c in tuned_cells() if (c["entry"], c["unit"], c["data"]) == wanted]
 
 
 SAMPLED = {
@@ -151,14 +153,16 @@ SAMPLED = {
 """Uniform mechanisms for ratings, before which records are sampled by levels of their own."""
 
 
-def tuned_sampling(
-    delta: float, people: int, data: str = ""
-) -> dict[str, tuple[str, dict[str, Any]]]:
-    """By the mechanism inside: label, threshold t, and its parameters at t."""
-    found = {}
+def tuned_sampling(delta: float, people: int) -> list[tuple[str, str, dict[str, Any]]]:
+    """Label, mechanism inside, and its threshold t with its parameters at t, by either table."""
+    found = []
     for inner, label in SAMPLED.items():
         entry = next(entry for entry in ROSTER if entry.key == inner)
-        t = cells_for(f"sampled {inner}", "rating", data)[-1]["parameters"]["threshold"]
-        given = tuned(entry, "rating", t, delta, people, data)
-        found[inner] = label, {"threshold": t, "parameters": tuple(sorted(given.items()))}
+        for table in SEARCHED:
+            [cell] = cells_of(f"sampled {inner}", "rating", table)
+            t = cell["parameters"]["threshold"]
+            for given in tuned(entry, "rating", t, delta, people):
+                options = {"threshold": t, "parameters": tuple(sorted(given.items()))}
+                if (label, inner, options) not in found:
+                    found.append((label, inner, options))
     return found
