@@ -59,7 +59,7 @@ def compare(
     """Run the field on the same splits: errors, lists and time against epsilon, in one report.
 
     The schemes that the literature names, each as its paper describes it, beside Tally, Chorus and
-    what has no privacy. Their hyper-parameters were searched on other tables, and are fixed.
+    what has no privacy. Their hyper-parameters were searched on other splits, and are fixed.
     Interrupted, the same command goes on where it stopped. What is written was computed from the
     ratings themselves: it is for you.
 
