@@ -2,8 +2,8 @@
 
 A row's hyper-parameters come from a declared search (`benchmarks/field_tuning.py`) on two tables,
 at the strength of signal that the judged one has: what noise leaves of a sum over people grows with
-mu times their number. They are kept in tuned.json, and fixed. Where both tables know that strength
-both sets are run, and what does better on the judged table counts: a choice in the rivals' favour.
+mu times their number. They are kept in tuned.json, and fixed. All that were found near that
+strength are run, and what does best on the judged table counts: a choice in the rivals' favour.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ BIASES = (("biases", True),)
 ERRORS, LISTS = ("errors",), ("lists",)
 SEARCHED = ("ml-1m", "netflix-7128")
 """Tables on whose training ratings hyper-parameters were searched."""
-NEAR = 3.0
-"""Of each table those found at a signal this many times as strong or weak are tried."""
+NEAR = 4.5
+"""Those found at a signal up to so many times as strong or weak are tried."""
 
 
 @dataclass(frozen=True)
@@ -121,22 +121,19 @@ def tuned_cells() -> list[dict[str, Any]]:
 def tuned(
     entry: Entry, unit: str, epsilon: float, delta: float, people: int
 ) -> list[dict[str, Any]]:
-    """An entry's hyper-parameters: of each table those found at the nearest signal, if it is near.
-
-    The nearest of all come first.
-    """
+    """An entry's hyper-parameters: all that were found near a signal, the nearest first."""
     cells = nearest(entry, unit, entry.signal(epsilon, delta, people))
     return [dict(entry.fixed) | dict(cell["parameters"]) for cell in cells]
 
 
 def nearest(entry: Entry, unit: str, signal: float) -> list[dict[str, Any]]:
-    """Of each table the cell with the nearest signal, on a logarithmic scale, nearest first."""
+    """The cells with a near signal, by its logarithm, or at least the nearest, which is first."""
 
     def distance(cell: dict[str, Any]) -> float:
         return abs(math.log(cell["signal"] / signal))
 
-    of_tables = [min(cells_of(entry.key, unit, table), key=distance) for table in SEARCHED]
-    first, *others = sorted(of_tables, key=distance)
+    cells = [cell for table in SEARCHED for cell in cells_of(entry.key, unit, table)]
+    first, *others = sorted(cells, key=distance)
     return [first, *(cell for cell in others if distance(cell) <= math.log(NEAR))]
 
 
