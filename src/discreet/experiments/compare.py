@@ -236,11 +236,14 @@ def kept(asked: Asked, store: Store, rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _best(table: pl.DataFrame) -> pl.DataFrame:
-    """Of rows that differ in hyper-parameters alone the one that does better: by errors, or by
-    lists where those are all that is judged. Where all have the same there is one row."""
-    loss = pl.coalesce(pl.col("rmse").mean(), -pl.col("ndcg@10").mean())
-    means = table.group_by("row", "label", "level", maintain_order=True).agg(loss.alias("loss"))
-    means = means.sort("loss", nulls_last=True, maintain_order=True)
+    """Of rows that differ in hyper-parameters alone the one that does best: by errors, or by lists
+    where those are all that is judged. What is there of more splits goes before it."""
+    loss = pl.coalesce("rmse", -pl.col("ndcg@10"))
+    rows = table.group_by("row", "label", "level", maintain_order=True)
+    means = rows.agg(loss.mean().alias("loss"), loss.count().alias("done"))
+    means = means.sort(
+        "done", "loss", descending=[True, False], nulls_last=True, maintain_order=True
+    )
     first = means.unique(["label", "level"], keep="first", maintain_order=True)
     return table.join(first.select("row"), on="row", how="semi").drop("row")
 
